@@ -1,8 +1,9 @@
+import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { echo, lambdaOf, restApi, served } from "../test/rest-api.ts";
 import { send } from "../test/send.ts";
-import { type ApiGateway, type ApiGatewayOptions, startApiGateway } from "./server.ts";
+import { type ApiGatewayOptions, startApiGateway } from "./server.ts";
 
 const start = (options: Partial<ApiGatewayOptions> = {}) =>
   startApiGateway({
@@ -26,36 +27,25 @@ describe("A method that needs an API key", () => {
     return all;
   };
 
-  it("is called with a key of the plan, and with no other", async () => {
-    const gateway = await start({ document, apiKeys: ["one", "two"] });
+  it.each([
+    [
+      ["one", "two"],
+      [200, 200, 403, 403, 403],
+    ],
+    [undefined, [403, 403, 403, 403, 403]],
+  ])("is called with a key of the plan %j, and with no other", async (apiKeys, expected) => {
+    const gateway = await start({ document, ...(apiKeys && { apiKeys }) });
 
-    expect(await statuses(gateway.url, "/locked", "one", "two", "three", "", undefined)).toEqual([
-      200, 200, 403, 403, 403,
-    ]);
+    expect(await statuses(gateway.url, "/locked", "one", "two", "three", "", undefined)).toEqual(expected);
     expect(await statuses(gateway.url, "/open", "three", undefined)).toEqual([200, 200]);
     expect(await (await fetch(`${gateway.url}/locked`)).json()).toEqual({ message: "Forbidden" });
-    await gateway.close();
-  });
-
-  it("is called by nobody without a plan", async () => {
-    const gateway = await start({ document });
-
-    expect(await statuses(gateway.url, "/locked", "one", undefined)).toEqual([403, 403]);
     await gateway.close();
   });
 });
 
 describe("The server", () => {
-  let gateway: ApiGateway;
-
-  beforeAll(async () => {
-    gateway = await start();
-  });
-
-  afterAll(() => gateway.close());
-
-  it("asks other pages before all routes, one after another", async () => {
-    const local = await start({
+  it("asks other pages before all routes, on both addresses of localhost, and closes while clients are connected", async () => {
+    const { url, close } = await start({
       pages: [
         () => false,
         ({ url }, response) => {
@@ -64,30 +54,15 @@ describe("The server", () => {
         },
       ],
     });
+    const { port } = new URL(url);
 
-    expect((await send(local.url, "/things")).text).toBe("page");
-    expect((await send(local.url, "/others")).json).toMatchObject({ path: "/others" });
-    await local.close();
-  });
-
-  it("fails with an error when its port is taken", async () => {
-    await expect(start({ port: Number(new URL(gateway.url).port) })).rejects.toThrow(/EADDRINUSE/);
-  });
-
-  it("answers on both addresses of localhost", async () => {
-    const { port } = new URL(gateway.url);
-
-    for (const host of ["[::1]", "localhost"]) expect((await fetch(`http://${host}:${port}/things`)).status).toBe(200);
-  });
-
-  it("closes even if clients keep their connections", async () => {
-    const local = await start();
-    const socket = connect(Number(new URL(local.url).port), "127.0.0.1");
-    await new Promise((done) => socket.once("connect", done));
+    expect((await send(url, "/things")).text).toBe("page");
+    for (const host of ["[::1]", "localhost"])
+      expect(await (await fetch(`http://${host}:${port}/others`)).json()).toMatchObject({ path: "/others" });
+    const socket = connect(Number(port), "127.0.0.1");
+    await once(socket, "connect");
     const startedAt = performance.now();
-
-    await local.close();
-
+    await close();
     expect(performance.now() - startedAt).toBeLessThan(3_000);
     socket.destroy();
   });

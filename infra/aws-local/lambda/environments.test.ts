@@ -30,12 +30,14 @@ beforeAll(async () => {
     count: counting("if (event.waits) await gate();"),
     throwing: counting("if (event.fails) throw new Error('no');"),
     exit: counting("if (event.code !== undefined) process.exit(event.code);"),
-    loop: counting("while (event.loops) count;"),
+    loop: counting(`
+      while (event.loops) count;
+      if (event.stuck) await new Promise(() => {});
+      for (const all = []; event.eats; ) all.push(new Array(1e6).fill(0.5));`),
     crash: counting(`
-      if (event.crashes) { setTimeout(() => { throw new RangeError("too far"); }, 5); await gate(); }`),
-    reject: buffered(`Promise.reject(new RangeError("unheard")); await gate();`),
-    eat: buffered("const all = []; for (;;) all.push(new Array(1e6).fill(0.5));"),
-    stuck: "export const handler = () => new Promise(() => {});",
+      if (event.crashes === "error") setTimeout(() => { throw new RangeError("too far"); }, 5);
+      if (event.crashes === "rejection") Promise.reject(new RangeError("unheard"));
+      if (event.crashes) await gate();`),
     logs: buffered(`for (let n = 0; n < event.lines; n++) console[n % 2 ? "error" : "log"]("line %d", n);`),
     crowd: `tell("opened"); ${buffered("if (event.waits) await gate();")}`,
     opens: `tell("opening"); await gate(); ${buffered('return "opened";')}`,
@@ -74,18 +76,6 @@ describe("An execution environment", () => {
     expect(await lambda.invoke("throwing", {})).toEqual({ result: 1 });
     expect(await lambda.invoke("throwing", { fails: true })).toHaveProperty("error");
     expect(await lambda.invoke("throwing", {})).toEqual({ result: 3 });
-  });
-
-  it("serves one invocation at a time", async () => {
-    const lambda = await start();
-    const release = built.newGate();
-
-    const first = lambda.invoke("count", { waits: true });
-    await sleep(20);
-    const second = await lambda.invoke("count", {});
-    release();
-
-    expect([await first, second]).toEqual([{ result: 1 }, { result: 1 }]);
   });
 
   it("is waited for, in order, while the maximum is in use", async () => {
@@ -188,10 +178,7 @@ describe("A function that changes while it opens", () => {
 
   it.each([
     ["is prepared again before it is loaded", undefined],
-    [
-      "does not answer with an error of the earlier code",
-      new Failure({ errorType: "BuildFailure", errorMessage: "broken" }),
-    ],
+    ["has no error of the earlier code", new Failure({ errorType: "BuildFailure", errorMessage: "broken" })],
   ])("%s", async (_, error) => {
     const first = Promise.withResolvers<void>();
     const preparations: string[] = [];
@@ -226,31 +213,22 @@ describe("A function that changes while it opens", () => {
 });
 
 describe("An execution environment that ends unexpectedly", () => {
-  const error = (errorType: string, errorMessage: unknown) => ({ error: { errorType, errorMessage } });
-
   it.each([
     ["exit", { code: 3 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited with error: exit status 3$/],
     ["exit", { code: 0 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited without providing a reason$/],
-    ["crash", { crashes: true }, "RangeError", /^too far$/],
+    ["crash", { crashes: "error" }, "RangeError", /^too far$/],
+    ["crash", { crashes: "rejection" }, "RangeError", /^unheard$/],
     ["loop", { loops: true }, "Sandbox.Timedout", /^RequestId: \S+ Error: Task timed out after 3\.00 seconds$/],
-  ])("fails that invocation, and the next has a new one: %s %j", async (name, event, type, message) => {
-    const lambda = await start({ settingsOf: () => ({ timeoutInMilliseconds: 3_000 }) });
+    ["loop", { stuck: true }, "Runtime.ExitError", /without providing a reason$/],
+    ["loop", { eats: true }, "Runtime.OutOfMemory", /signal: killed/],
+  ])("fails that invocation, and the next has a new one: %s %j", async (name, event, errorType, message) => {
+    const lambda = await start({ settingsOf: () => ({ timeoutInMilliseconds: 3_000, memoryInMegabytes: 256 }) });
     built.newGate();
     await lambda.invoke(name, {});
 
-    expect(await lambda.invoke(name, event)).toMatchObject(error(type, expect.stringMatching(message)));
+    const error = { errorType, errorMessage: expect.stringMatching(message) };
+    expect(await lambda.invoke(name, event)).toMatchObject({ error });
     expect(await lambda.invoke(name, {})).toEqual({ result: 1 });
-  });
-
-  it.each([
-    ["reject", "RangeError", /^unheard$/],
-    ["stuck", "Runtime.ExitError", /without providing a reason$/],
-    ["eat", "Runtime.OutOfMemory", /signal: killed/],
-  ])("says why, and other environments go on: %s", async (name, type, message) => {
-    built.newGate();
-    const lambda = await start({ settingsOf: () => ({ memoryInMegabytes: 256 }) });
-
-    expect(await lambda.invoke(name, {})).toMatchObject(error(type, expect.stringMatching(message)));
   });
 
   it("is replaced by a new one for invocations that wait", async () => {

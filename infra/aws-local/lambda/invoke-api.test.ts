@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ApiGateway, startApiGateway } from "../api-gateway/server.ts";
-import { newKey, signRequest } from "../http/signature.ts";
+import { type Key, newKey, signRequest } from "../http/signature.ts";
 import { streaming, writeFunctions } from "../test/functions.ts";
 import { restApi } from "../test/rest-api.ts";
 import { send } from "../test/send.ts";
@@ -8,6 +8,7 @@ import { invokeApi } from "./invoke-api.ts";
 import { startLambda } from "./lambda.ts";
 
 const key = newKey();
+const list = { statusCode: 200, headers: { "X-Kind": "list" } };
 let built: Awaited<ReturnType<typeof writeFunctions>>;
 let next: Awaited<ReturnType<typeof writeFunctions>>;
 let gateway: ApiGateway;
@@ -16,9 +17,8 @@ beforeAll(async () => {
   built = await writeFunctions({
     "ops/echo": "export const handler = async (event) => { tell(event); return { event }; };",
     "ops/fail": "export const handler = async () => { throw new RangeError('too far'); };",
-    "ops/later": "export const handler = async () => { await gate(); tell('done'); };",
     "ops/limited": "export const handler = async () => { tell('begun'); await gate(); };",
-    "things/list": streaming(`start({ statusCode: 200, headers: { "X-Kind": "list" } }).write("[]"); stream.end();`),
+    "things/list": streaming(`start(${JSON.stringify(list)}).write("[]"); stream.end();`),
   });
   const lambda = await startLambda({ ...built, limits: { environments: 1, gatewayInMilliseconds: 1_000 } });
   next = await writeFunctions({ "ops/echo": "export const handler = async () => ({ version: 7 });" });
@@ -38,153 +38,82 @@ beforeEach(() => {
 });
 
 const pathOf = (name: string, qualifier?: string) =>
-  `/2015-03-31/functions/${name}/invocations${qualifier ? `?Qualifier=${encodeURIComponent(qualifier)}` : ""}`;
+  `/2015-03-31/functions/${encodeURIComponent(name)}/invocations${qualifier ? `?Qualifier=${encodeURIComponent(qualifier)}` : ""}`;
 
-async function invoke(name: string, body: string | Buffer = "{}", headers = {}, signing = key, qualifier?: string) {
-  const url = new URL(gateway.url + pathOf(name, qualifier));
-  const signature = await signRequest("lambda", signing, url, "POST", Buffer.from(body));
-  return await send(gateway.url, pathOf(name, qualifier), {
-    method: "POST",
-    body,
-    headers: { Host: url.host, ...signature, ...headers },
-  });
+interface Call {
+  readonly body?: string;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly by?: Key;
+  readonly qualifier?: string;
 }
 
+async function invoke(name: string, { body = "{}", type, headers, by = key, qualifier }: Call = {}) {
+  const url = new URL(gateway.url + pathOf(name, qualifier));
+  const signature = await signRequest("lambda", by, url, "POST", Buffer.from(body));
+  const sent = { Host: url.host, ...signature, ...(type && { "X-Amz-Invocation-Type": type }), ...headers };
+  return await send(gateway.url, pathOf(name, qualifier), { method: "POST", body, headers: sent });
+}
+
+const arn = "arn:aws:lambda:eu-central-1:123456789012:function:ops-echo";
+const notFound = (name: string) => ({ Type: "User", Message: `Function not found: ${name}` });
+
 describe("Lambda's Invoke API", () => {
-  it("answers 200 with the result", async () => {
-    const { status, json, headers } = await invoke("ops-echo", '{"days":3}');
+  it.each<[string, string, Call, number, string | undefined, unknown]>([
+    ["the result", "ops-echo", { body: '{"days":3}' }, 200, "$LATEST", { event: { days: 3 } }],
+    ["the result without a payload", "ops-echo", { body: "" }, 200, "$LATEST", { event: {} }],
+    ["the result of an ARN", arn, {}, 200, "$LATEST", { event: {} }],
+    ["the result of a partial ARN", arn.slice(arn.indexOf("1234")), {}, 200, "$LATEST", { event: {} }],
+    ["the version of the qualifier", "ops-echo", { qualifier: "7" }, 200, "7", { version: 7 }],
+    ["the latest version", "ops-echo", { qualifier: "$LATEST" }, 200, "$LATEST", { event: {} }],
+    ["a stream, collected", "things-list", {}, 200, "$LATEST", { ...list, body: "[]", isBase64Encoded: false }],
+    ["the error", "ops-fail", {}, 200, "$LATEST", { errorType: "RangeError", errorMessage: "too far" }],
+    ["404", arn.replace(":function", ":layer"), {}, 404, undefined, {}],
+    ["404", "ops-echo", { qualifier: "8" }, 404, undefined, notFound("ops-echo:8")],
+    ...["ops-nothing", "constructor", "../ops-echo", "ops%2Decho"].map(
+      (name) =>
+        ["404", name, {}, 404, undefined, { Type: "User" }] as [string, string, Call, number, undefined, object],
+    ),
+  ])("answers with %s: %s %j", async (_, name, call, status, version, json) => {
+    const { headers, ...response } = await invoke(name, call);
 
-    expect({ status, json }).toEqual({ status: 200, json: { event: { days: 3 } } });
-    expect(headers).not.toHaveProperty("x-amz-function-error");
-    expect(headers["x-amz-executed-version"]).toBe("$LATEST");
+    expect(response).toMatchObject({ status, json });
+    expect(headers["x-amz-executed-version"]).toBe(version);
+    expect(headers["x-amz-function-error"]).toBe(name === "ops-fail" ? "Unhandled" : undefined);
+    expect(headers["x-amzn-errortype"]).toBe(status === 404 ? "ResourceNotFoundException" : undefined);
   });
 
-  it.each(["123456789012:function:ops-echo", "arn:aws:lambda:eu-central-1:123456789012:function:ops-echo"])(
-    "finds a function as %s",
-    async (name) => {
-      expect(await invoke(encodeURIComponent(name))).toMatchObject({ status: 200, json: { event: {} } });
-      expect((await invoke(encodeURIComponent(name.replace(":function", ":layer")))).status).toBe(404);
-    },
-  );
+  it.each<[number, string, Call | (() => ReturnType<typeof send>)]>([
+    [204, "undefined", { type: "DryRun" }],
+    [400, "InvalidRequestContentException", { body: "{days:3}" }],
+    ...["https://panel.example.com", "http://localhost:3000", "null"].map(
+      (origin) => [403, "AccessDeniedException", { headers: { Origin: origin } }] as [number, string, Call],
+    ),
+    [403, "MissingAuthenticationTokenException", () => send(gateway.url, pathOf("ops-echo"), { method: "POST" })],
+    [403, "UnrecognizedClientException", { by: newKey() }],
+    [403, "InvalidSignatureException", { by: { ...newKey(), accessKeyId: key.accessKeyId } }],
+    [403, "undefined", () => send(gateway.url, pathOf("ops-echo"))],
+    [413, "RequestTooLargeException", { body: JSON.stringify("x".repeat(6_291_456)) }],
+  ])("answers %i %s and runs nothing", async (status, type, call) => {
+    const response = await (typeof call === "function" ? call() : invoke("ops-echo", call));
 
-  it("runs the version that the qualifier names", async () => {
-    const versionOf = async (qualifier: string) => {
-      const { status, json, headers } = await invoke("ops-echo", "{}", {}, key, qualifier);
-      return [status, headers["x-amz-executed-version"], json];
-    };
-
-    expect(await versionOf("7")).toEqual([200, "7", { version: 7 }]);
-    expect(await versionOf("$LATEST")).toEqual([200, "$LATEST", { event: {} }]);
-    expect(await versionOf("8")).toEqual([404, undefined, { Type: "User", Message: "Function not found: ops-echo:8" }]);
+    expect([response.status, `${response.headers["x-amzn-errortype"]}`]).toEqual([status, type]);
+    expect(built.seen()).toEqual([]);
   });
 
-  it("answers 429 after a wait for an environment, but runs an event later", async () => {
+  it("answers 429 after a wait for an environment, but 202 to an event, which runs later", async () => {
     const release = built.newGate();
     const running = invoke("ops-limited");
     await expect.poll(() => built.seen()).toEqual(["begun"]);
 
     const { status, json, headers } = await invoke("ops-limited");
-    const accepted = await invoke("ops-limited", "{}", { "X-Amz-Invocation-Type": "Event" });
+    const accepted = await invoke("ops-limited", { type: "Event" });
+    expect(built.seen()).toEqual(["begun"]);
     release();
 
     expect([status, headers["x-amzn-errortype"]]).toEqual([429, "TooManyRequestsException"]);
-    expect(json).toEqual({
-      Type: "User",
-      message: "Rate Exceeded.",
-      Reason: "ConcurrentInvocationLimitExceeded",
-    });
-    expect([accepted.status, (await running).status]).toEqual([202, 200]);
+    expect(json).toMatchObject({ message: "Rate Exceeded.", Reason: "ConcurrentInvocationLimitExceeded" });
+    expect([accepted.status, accepted.text, (await running).status]).toEqual([202, "", 200]);
     await expect.poll(() => built.seen()).toEqual(["begun", "begun"]);
-  });
-
-  it("answers 200 with the result of a function that streams, collected", async () => {
-    const { json } = await invoke("things-list");
-
-    expect(json).toEqual({ statusCode: 200, headers: { "X-Kind": "list" }, body: "[]", isBase64Encoded: false });
-  });
-
-  it("answers 200 with the error, and says that it is one", async () => {
-    const { status, json, headers } = await invoke("ops-fail");
-
-    expect(status).toBe(200);
-    expect(json).toMatchObject({ errorType: "RangeError", errorMessage: "too far", trace: expect.any(Array) });
-    expect(headers["x-amz-function-error"]).toBe("Unhandled");
-  });
-
-  it("invokes with an empty object if there is no payload", async () => {
-    expect((await invoke("ops-echo", "")).json).toEqual({ event: {} });
-  });
-
-  it("answers 202 at once to an event", async () => {
-    const release = built.newGate();
-
-    const { status, text } = await invoke("ops-later", "{}", { "X-Amz-Invocation-Type": "Event" });
-
-    expect({ status, text }).toEqual({ status: 202, text: "" });
-    expect(built.seen()).toEqual([]);
-    release();
-    await expect.poll(() => built.seen()).toEqual(["done"]);
-  });
-
-  it("answers 204 to a dry run, and runs nothing", async () => {
-    const { status, text } = await invoke("ops-echo", "{}", { "X-Amz-Invocation-Type": "DryRun" });
-
-    expect({ status, text }).toEqual({ status: 204, text: "" });
-    expect(built.seen()).toEqual([]);
-  });
-
-  it("answers 400 to a payload that is not JSON", async () => {
-    const { status, headers } = await invoke("ops-echo", "{days:3}");
-
-    expect(status).toBe(400);
-    expect(headers["x-amzn-errortype"]).toBe("InvalidRequestContentException");
-  });
-
-  it.each(["https://panel.example.com", "http://localhost:3000", "null"])(
-    "answers 403 to a page of %s",
-    async (origin) => {
-      const { status } = await invoke("ops-echo", "{}", { Origin: origin });
-
-      expect(status).toBe(403);
-      expect(built.seen()).toEqual([]);
-    },
-  );
-
-  it.each([
-    [
-      "MissingAuthenticationTokenException",
-      () =>
-        send(gateway.url, pathOf("ops-echo"), {
-          method: "POST",
-          body: "{}",
-          headers: { Host: new URL(gateway.url).host },
-        }),
-    ],
-    ["UnrecognizedClientException", () => invoke("ops-echo", "{}", {}, newKey())],
-    ["InvalidSignatureException", () => invoke("ops-echo", "{}", {}, { ...newKey(), accessKeyId: key.accessKeyId })],
-  ])("answers 403 %s to whoever has not the key, and runs nothing", async (type, ask) => {
-    const { status, headers } = await ask();
-
-    expect({ status, type: headers["x-amzn-errortype"] }).toEqual({ status: 403, type });
-    expect(built.seen()).toEqual([]);
-  });
-
-  it.each(["ops-nothing", "constructor", "..%2Fops-echo", "ops%2Decho"])("answers 404 for %s", async (name) => {
-    const { status, json, headers } = await invoke(name);
-
-    expect(status).toBe(404);
-    expect(json).toEqual({ Type: "User", Message: `Function not found: ${name}` });
-    expect(headers["x-amzn-errortype"]).toBe("ResourceNotFoundException");
-  });
-
-  it("answers 413 to more than 6 MB", async () => {
-    const { status, headers } = await invoke("ops-echo", JSON.stringify("x".repeat(6_291_456)));
-
-    expect(status).toBe(413);
-    expect(headers["x-amzn-errortype"]).toBe("RequestTooLargeException");
-  });
-
-  it("does not answer other methods than POST", async () => {
-    expect((await send(gateway.url, "/2015-03-31/functions/ops-echo/invocations")).status).toBe(403);
   });
 });

@@ -23,7 +23,6 @@ beforeAll(async () => {
     fail: buffered('throw new RangeError("too far");'),
     "fail-early": 'export const handler = () => { throw new TypeError("at once"); };',
     "throw-text": buffered('throw "just text";'),
-    wait: buffered('await gate(); return "late";'),
     broken: 'throw new Error("cannot load");',
     empty: "export const handle = async () => {};",
     variables: `const { SHARED, OWN } = process.env; ${buffered('process.env.LEAKED = "yes"; return [SHARED, OWN];')}`,
@@ -65,19 +64,18 @@ describe("A function", () => {
   it("gets Lambda's context", async () => {
     await lambda.invoke("context", {});
 
-    const invocation = await lambda.invoke("context", {});
+    const { result } = (await lambda.invoke("context", {})) as { result: { before: number; after: number } };
 
-    const context = "result" in invocation ? (invocation.result as Record<string, number>) : {};
-    expect(context).toMatchObject({
+    expect(result).toMatchObject({
       functionName: "context",
       functionVersion: "$LATEST",
       memoryLimitInMB: "1024",
       awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       invokedFunctionArn: expect.stringMatching(/^arn:aws:lambda:[\w-]+:123456789012:function:context$/),
     });
-    expect(context.before).toBeGreaterThan(28_000);
-    expect(context.before).toBeLessThanOrEqual(29_000);
-    expect((context.before ?? 0) - (context.after ?? 0)).toBeGreaterThanOrEqual(15);
+    expect(result.before).toBeGreaterThan(28_000);
+    expect(result.before).toBeLessThanOrEqual(29_000);
+    expect(result.before - result.after).toBeGreaterThanOrEqual(15);
   });
 
   it.each([
@@ -129,18 +127,6 @@ describe("A function that fails", () => {
     expect(log.mock.calls.flat().join()).toContain(error.errorType);
     expect(log.mock.calls.flat().join()).not.toContain("token");
   });
-
-  it("is ended after its timeout", async () => {
-    built.newGate();
-    const hasty = await start({ settingsOf: () => ({ timeoutInMilliseconds: 30 }) });
-
-    expect(await hasty.invoke("wait", {})).toMatchObject({
-      error: {
-        errorType: "Sandbox.Timedout",
-        errorMessage: expect.stringMatching(/^RequestId: \S+ Error: Task timed out after 0\.03 seconds$/),
-      },
-    });
-  });
 });
 
 describe("Lambda's limits", () => {
@@ -152,15 +138,8 @@ describe("Lambda's limits", () => {
     const event = (bytes: number) => "x".repeat(bytes - 2);
 
     expect(await generous.invoke("echo", event(requestBytes))).toHaveProperty("result");
-    await expect(generous.invoke("echo", event(requestBytes + 1))).rejects.toThrow(RequestTooLarge);
+    await expect(generous.invoke("echo", "é".repeat(requestBytes / 2))).rejects.toThrow(RequestTooLarge);
     await expect(generous.stream("echo", event(requestBytes + 1))).rejects.toThrow(RequestTooLarge);
-  });
-
-  it("count bytes, not characters", async () => {
-    const small = await start({ limits: { requestBytes: 10, responseBytes: 10 } });
-
-    expect(await small.invoke("echo", "12345678")).toEqual({ result: "12345678" });
-    await expect(small.invoke("echo", "éééééé")).rejects.toThrow(RequestTooLarge);
   });
 
   it("are 6 MB for a result", async () => {
