@@ -1,32 +1,24 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { RDSData } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort } from "./http/free-port.ts";
 import { startPostgres } from "./postgres/server.ts";
 import { buffered } from "./test/functions.ts";
+import { restApi, served } from "./test/rest-api.ts";
 
 const command = join(import.meta.dirname, "command.ts");
 let directory: string;
 /** A folder for the temporary files of the commands. */
 let temporary: string;
+let taken: Server;
 
-const integration = (name: string) => ({
-  type: "aws_proxy",
-  httpMethod: "POST",
-  uri: `arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/${name}/invocations`,
-});
-const get = (integration: object) => ({
-  get: { responses: {}, "x-amazon-apigateway-integration": integration },
-});
 const write = (file: string, content: unknown) =>
   writeFile(join(directory, file), typeof content === "string" ? content : JSON.stringify(content));
-const writeApi = (file: string, paths: object) => write(file, { openapi: "3.0.1", paths });
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "aws-local-test-"));
@@ -35,14 +27,19 @@ beforeAll(async () => {
     await mkdir(join(directory, folder), { recursive: true });
   await write("functions/greet/index.mjs", buffered("return { statusCode: 200, body: process.env.GREETING };"));
   await write("functions/settings.json", { "*": { variables: { GREETING: "hi" } }, greet: { memoryInMegabytes: 256 } });
-  await writeApi("api.json", { "/greeting": get(integration("greet")) });
-  await writeApi("nobody.json", { "/greeting": get(integration("nobody")) });
-  await writeApi("odd.json", { "/greeting": get({ type: "http_proxy", uri: "https://example.com" }) });
+  await write("api.json", restApi({ "GET /greeting": served("greet") }));
+  await write("nobody.json", restApi({ "GET /greeting": served("nobody") }));
+  await write("odd.json", restApi({ "GET /greeting": served("", { type: "http_proxy" }) }));
   await write("broken.json", "{");
   await write("misspelt/settings.json", { greet: { tmeout: 1 } });
+  taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
 });
 
-afterAll(() => rm(directory, { recursive: true }));
+afterAll(async () => {
+  taken.close();
+  await rm(directory, { recursive: true });
+});
 
 const surroundings = () => ({ cwd: directory, env: { ...process.env, TMPDIR: temporary } });
 
@@ -79,7 +76,8 @@ async function fail(...words: string[]): Promise<string> {
   return stderr.replace("PostgreSQL is up\n", "");
 }
 
-const api = ["--api", "api.json", "--functions", "functions"];
+const functions = ["--functions", "functions"];
+const api = ["--api", "api.json", ...functions];
 
 describe("aws-local", () => {
   it("runs an API with its functions, and leaves nothing behind", async () => {
@@ -94,56 +92,33 @@ describe("aws-local", () => {
   });
 
   it.each([
-    [
-      "an integration that it does not know",
-      ["--api", "odd.json", "--functions", "functions"],
-      /^GET \/greeting: .*http_proxy/,
-    ],
-    ["a bundle that is missing", ["--api", "nobody.json", "--functions", "functions"], /^GET \/greeting: .*nobody/],
-    ["a document that is no JSON", ["--api", "broken.json", "--functions", "functions"], /^broken\.json: /],
-    [
-      "a setting that it does not know",
-      ["--api", "api.json", "--functions", "misspelt"],
-      /^misspelt\/settings\.json: .*tmeout/,
-    ],
+    ["an unknown integration", ["--api", "odd.json", ...functions], /^GET \/greeting: .*http_proxy/],
+    ["a missing bundle", ["--api", "nobody.json", ...functions], /^GET \/greeting: .*nobody/],
+    ["a document that is no JSON", ["--api", "broken.json", ...functions], /^broken\.json: /],
+    ["an unknown setting", ["--api", "api.json", "--functions", "misspelt"], /^misspelt\/settings\.json: .*tmeout/],
     ["an unknown command", ["s3"], /^Unknown command s3$/],
     ["a port that is none", ["data-api", "--port", "none"], /^options.port should be >= 0 and < 65536/],
+    ["a port that is taken", [...api, "--port", "taken"], /^Port \d+ is taken$/],
   ])("tells in one line of %s, and ends", async (_, words, line) => {
-    const error = await fail(...words);
+    const { port } = taken.address() as AddressInfo;
+    const error = await fail(...words.map((word) => word.replace("taken", String(port))));
 
     expect(error.trim()).toMatch(line);
     expect(error.trim().split("\n")).toHaveLength(1);
     expect(await readdir(temporary)).not.toContainEqual(expect.stringMatching(/^aws-local-\w{6}$/));
   });
-
-  it("tells in one line of a port that is taken", async () => {
-    const port = await freePort();
-    const server = createServer().listen(port, "127.0.0.1");
-    await once(server, "listening");
-
-    expect(await fail(...api, "--port", String(port))).toBe(`Port ${port} is taken\n`);
-    server.close();
-  });
 });
 
 describe("aws-local data-api", () => {
   const select = async (variables: Record<string, string | undefined>, sql: string) => {
-    const client = new RDSDataClient({
+    const [accessKeyId = "", secretAccessKey = ""] = [variables.AWS_ACCESS_KEY_ID, variables.AWS_SECRET_ACCESS_KEY];
+    const client = new RDSData({
       endpoint: variables.AWS_ENDPOINT_URL_RDS_DATA ?? "",
       region: variables.AWS_REGION ?? "",
-      credentials: {
-        accessKeyId: variables.AWS_ACCESS_KEY_ID ?? "",
-        secretAccessKey: variables.AWS_SECRET_ACCESS_KEY ?? "",
-      },
+      credentials: { accessKeyId, secretAccessKey },
     });
-    const { records } = await client.send(
-      new ExecuteStatementCommand({
-        resourceArn: variables.DATABASE_CLUSTER_ARN,
-        secretArn: variables.DATABASE_SECRET_ARN,
-        database: variables.DATABASE_NAME,
-        sql,
-      }),
-    );
+    const { DATABASE_CLUSTER_ARN: resourceArn, DATABASE_SECRET_ARN: secretArn, DATABASE_NAME: database } = variables;
+    const { records } = await client.executeStatement({ resourceArn, secretArn, database, sql });
     return records;
   };
 

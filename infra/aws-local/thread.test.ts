@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { inThread } from "./thread.ts";
 
 let directory: string;
@@ -26,29 +26,15 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true }));
 
-const start = (options: object, deaths: string[]) =>
-  inThread({ module, start: "start", options: { name: "server", ...options } }, (why) => deaths.push(why));
+it("A server in a thread of its own starts and closes, and its end by an error is reported", async () => {
+  const deaths: string[] = [];
+  const start = (options: object) =>
+    inThread({ module, start: "start", options: { name: "server", ...options } }, (why) => deaths.push(why));
 
-describe("A server in a thread of its own", () => {
-  it("starts and closes without calling onExit", async () => {
-    const deaths: string[] = [];
-
-    const server = await start({}, deaths);
-    await server.close();
-
-    expect(server.url).toBe("server true");
-    expect(deaths).toEqual([]);
-  });
-
-  it("calls onExit with the reason when its thread ends", async () => {
-    const deaths: string[] = [];
-
-    await start({ dies: true }, deaths);
-
-    await expect.poll(() => deaths).toEqual(["too far"]);
-  });
-
-  it("fails with the reason when it does not start", async () => {
-    await expect(start({ fails: true }, [])).rejects.toThrow("cannot start");
-  });
+  const server = await start({});
+  await server.close();
+  expect([server.url, deaths]).toEqual(["server true", []]);
+  await start({ dies: true });
+  await expect.poll(() => deaths).toEqual(["too far"]);
+  await expect(start({ fails: true })).rejects.toThrow("cannot start");
 });

@@ -1,30 +1,24 @@
-import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { BeginTransactionCommand, ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../http/free-port.ts";
 import { type Key, newKey, signRequest } from "../http/signature.ts";
+import { startDataApi } from "../test/data-api.ts";
 import { clientOf, type Emulator, errorOf, key, startEmulator } from "../test/emulator.ts";
+import type { DataApiOptions } from "./server.ts";
 
 let data: Emulator;
 
 beforeAll(async () => {
   data = await startEmulator();
-  await data.execute("create table visit (at timestamptz default now())");
-});
-
-beforeEach(async () => {
-  data.api.intercept(undefined);
-  await data.execute("truncate visit");
-  data.api.calls.length = 0;
+  await data.execute("create table hidden (id int)");
 });
 
 afterAll(() => data.stop());
 
-const visit = "insert into visit default values";
-const visits = async () => Number(await data.value("select count(*) from visit"));
-
 interface Sent {
   readonly body: unknown;
   readonly path?: string;
-  readonly service?: "rds-data" | "secretsmanager";
+  readonly service?: "rds-data" | "secretsmanager" | "s3";
   readonly signedBy?: Key;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -42,13 +36,39 @@ const errorTypeOf = async (sent: Sent) => {
   return `${status} ${headers.get("x-amzn-errortype")}`;
 };
 
+/** Statements through another Data API before the same PostgreSQL. */
+async function through(options: Partial<DataApiOptions>, ...statements: string[]) {
+  const api = await startDataApi({ databaseUrl: data.postgres.url, key, ...options });
+  const client = clientOf(api.url);
+  const { database, resourceArn } = data.target;
+  const [secretArn] = Object.keys(api.secrets);
+  const responses = [];
+  for (const sql of statements)
+    responses.push(await errorOf(client.send(new ExecuteStatementCommand({ resourceArn, secretArn, database, sql }))));
+  await api.close();
+  return { responses, calls: api.calls };
+}
+
+/** The URL of the server for another user. */
+function urlFor(username: string, password: string) {
+  const url = new URL(data.postgres.url);
+  [url.username, url.password] = [username, password];
+  return url.href;
+}
+
+const begin = async (client = data.client) =>
+  (await client.send(new BeginTransactionCommand(data.target))).transactionId ?? "";
+
+const openTransactions = () =>
+  data.value("select count(*) from pg_stat_activity where xact_start is not null and pid <> pg_backend_pid()");
+
 describe("the wire", () => {
   it("answers an error with its name in header and body", async () => {
     const response = await post({ body: { ...data.target, sql: "select 1/0" } });
 
-    expect(response.status).toBe(400);
+    expect([response.status, response.headers.get("content-type")]).toEqual([400, "application/json"]);
     expect(response.headers.get("x-amzn-errortype")).toBe("DatabaseErrorException");
-    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(response.headers.get("x-amzn-requestid")).toMatch(/^[\w-]{36}$/);
     expect(await response.json()).toEqual({
       __type: "DatabaseErrorException",
       code: "DatabaseErrorException",
@@ -68,34 +88,53 @@ describe("the wire", () => {
     ["a statement that is no text", { sql: 1 }],
     ["a value of two members", { parameters: [{ name: "a", value: { longValue: 1, stringValue: "" } }] }],
     ["a long with a fraction", { parameters: [{ name: "a", value: { longValue: 1.5 } }] }],
-  ])("refuses %s", async (_, body) => {
+    // What only database drivers use.
+    ["metadata", { includeResultMetadata: true }, "501 NotImplementedException"],
+    ["formats", { formatRecordsAs: "JSON" }, "501 NotImplementedException"],
+    ["options", { resultSetOptions: { longReturnType: "STRING" } }, "501 NotImplementedException"],
+    [
+      "hints",
+      { parameters: [{ name: "a", value: { longValue: 1 }, typeHint: "DECIMAL" }] },
+      "501 NotImplementedException",
+    ],
+    ["other values", { parameters: [{ name: "a", value: { constructor: 1 } }] }, "501 NotImplementedException"],
+  ])("refuses %s", async (_, body, error = "400 SerializationException") => {
     const whole = typeof body === "string" ? body : { ...data.target, sql: "select 1", ...body };
 
-    expect(await errorTypeOf({ body: whole })).toBe("400 SerializationException");
-  });
-
-  it.each([
-    { includeResultMetadata: true },
-    { formatRecordsAs: "JSON" },
-    { resultSetOptions: { longReturnType: "STRING" } },
-    { parameters: [{ name: "a", value: { stringValue: "1" }, typeHint: "DECIMAL" }] },
-    { parameters: [{ name: "a", value: { constructor: 1 } }] },
-  ])("does not ignore what only database drivers use: %j", async (more) => {
-    expect(await errorTypeOf({ body: { ...data.target, sql: "select 1", ...more } })).toBe(
-      "501 NotImplementedException",
-    );
+    expect(await errorTypeOf({ body: whole })).toBe(error);
   });
 
   it("knows the paths of its operations and no others", async () => {
     expect((await post({ path: "/Other", body: {} })).status).toBe(404);
+    expect((await post({ path: "/ExecuteSql", body: {} })).status).toBe(404);
     expect((await fetch(`${data.api.url}/Execute`)).status).toBe(404);
   });
 });
 
 describe("who may call", () => {
-  const body = () => ({ ...data.target, sql: visit });
+  const body = () => ({ ...data.target, sql: "insert into hidden values (1)" });
   const reading = () => ({ service: "secretsmanager" as const, path: "/", body: { SecretId: data.target.secretArn } });
   const getsSecret = { "x-amz-target": "secretsmanager.GetSecretValue" };
+
+  it.each([
+    ["an earlier key", { signedBy: newKey() }, "UnrecognizedClientException"],
+    ["another secret", { signedBy: { ...newKey(), accessKeyId: key.accessKeyId } }, "InvalidSignatureException"],
+    ["no signature", { headers: { authorization: "Bearer token" } }, "InvalidSignatureException"],
+    ["a changed date", { headers: { "x-amz-date": "20200101T000000Z" } }, "InvalidSignatureException"],
+    ["a page's origin", { headers: { origin: "https://evil.example.com" } }, "AccessDeniedException"],
+    ["a page without one", { headers: { origin: "null" } }, "AccessDeniedException"],
+    ["another service's signature", { service: "s3" }, "InvalidSignatureException"],
+  ] satisfies [string, Partial<Sent>, string][])(
+    "is nobody with %s, here or at Secrets Manager",
+    async (_, wrong: Partial<Sent>, type) => {
+      const secret = await post({ ...reading(), ...wrong, headers: { ...getsSecret, ...wrong.headers } });
+
+      expect(await errorTypeOf({ body: body(), ...wrong })).toBe(`403 ${type}`);
+      expect([secret.status, secret.headers.get("x-amzn-errortype")]).toEqual([403, type]);
+      expect(await secret.text()).not.toContain("password");
+      expect(await data.value("select count(*) from hidden")).toBe(0);
+    },
+  );
 
   it("is whoever signs by the key of its start", async () => {
     const secret = await post({ ...reading(), headers: getsSecret });
@@ -105,91 +144,152 @@ describe("who may call", () => {
       data.api.secrets[`${data.target.secretArn}`],
     );
   });
+});
 
-  it.each([
-    ["an earlier key", { signedBy: newKey() }, "UnrecognizedClientException"],
-    ["another secret", { signedBy: { ...newKey(), accessKeyId: key.accessKeyId } }, "InvalidSignatureException"],
-    ["no signature", { headers: { authorization: "Bearer token" } }, "InvalidSignatureException"],
-    ["a changed date", { headers: { "x-amz-date": "20200101T000000Z" } }, "InvalidSignatureException"],
-    ["a page's origin", { headers: { origin: "https://evil.example.com" } }, "AccessDeniedException"],
-    ["a page without one", { headers: { origin: "null" } }, "AccessDeniedException"],
-  ] satisfies [string, Partial<Sent>, string][])(
-    "is nobody with %s, here or at Secrets Manager",
-    async (_, wrong: Partial<Sent>, type) => {
-      const secret = await post({ ...reading(), ...wrong, headers: { ...getsSecret, ...wrong.headers } });
+describe("the Data API", () => {
+  it("runs a statement as the user of its secret, and nothing changes that", async () => {
+    await data.execute("create role reader login password 'read'");
+    const secrets = { [`${data.target.secretArn}-reader`]: { username: "reader", password: "read" } };
 
-      expect(await errorTypeOf({ body: body(), ...wrong })).toBe(`403 ${type}`);
-      expect([secret.status, secret.headers.get("x-amzn-errortype")]).toEqual([403, type]);
-      expect(await secret.text()).not.toContain("password");
-      expect(await visits()).toBe(0);
-    },
-  );
+    const { responses } = await through(
+      { secrets },
+      "select 1 / (session_user = 'reader')::int",
+      "set role postgres",
+      "set session authorization postgres",
+      "select * from hidden",
+    );
 
-  it("is nobody who signs for another service", async () => {
-    expect(await errorTypeOf({ body: body(), service: "secretsmanager" })).toBe("403 InvalidSignatureException");
-    expect(await errorTypeOf({ ...reading(), service: "rds-data", headers: getsSecret })).toBe(
-      "403 InvalidSignatureException",
+    expect(responses.shift()).toBe("no error");
+    for (const response of responses) expect(response).toMatch(/permission denied.*SQLState: 42501$/);
+  });
+
+  it("has no secret but its own", async () => {
+    expect(await errorOf(data.execute("select 1", { secretArn: `${data.target.secretArn}-of-nobody` }))).toBe(
+      "SecretsErrorException 400: The secret provided wasn't found.",
     );
   });
-});
 
-describe("calls", () => {
-  it("are listed in order, with the client's attempts, until the list is emptied", async () => {
-    data.api.intercept(({ attempt }) => (attempt === 1 ? { kind: "drop-before" } : undefined));
-    await data.execute("select 1");
+  it("can let larger rows pass", async () => {
+    const limits = { rowBytes: Number.POSITIVE_INFINITY };
 
-    expect(data.api.calls).toEqual([
-      { operation: "ExecuteStatement", sql: "select 1", number: 1, attempt: 1 },
-      { operation: "ExecuteStatement", sql: "select 1", number: 2, attempt: 2 },
-    ]);
-    data.api.calls.length = 0;
-    data.api.intercept(undefined);
-    await data.execute("select 2");
-    expect(data.api.calls).toEqual([{ operation: "ExecuteStatement", sql: "select 2", number: 1, attempt: 1 }]);
+    expect((await through({ limits }, "select repeat('x', 500000)")).responses).toEqual(["no error"]);
+  });
+
+  it("has sessions after refused copies", async () => {
+    for (let turn = 0; turn < 25; turn += 1) await errorOf(data.execute("copy pg_class from stdin"));
+
+    expect(await data.value("select 1")).toBe(1);
   });
 });
 
-describe("faults", () => {
-  const resuming = { status: 400, type: "DatabaseResumingException", message: "Resuming after being auto-paused" };
+describe("a transaction", () => {
+  it("does not wait for others, however many are open", async () => {
+    const ids = await Promise.all(Array.from({ length: 25 }, () => begin()));
+
+    expect(await data.value("select 1")).toBe(1);
+    for (const transactionId of ids) await data.execute("commit", { transactionId });
+  });
+
+  it("is rolled back when it is idle for too long", async () => {
+    const limits = { transactionIdleInMilliseconds: 400 };
+    const api = await startDataApi({ databaseUrl: data.postgres.url, key, limits });
+    const client = clientOf(api.url);
+    const transactionId = await begin(client);
+    expect(await openTransactions()).toBeGreaterThan(0);
+
+    await expect.poll(openTransactions).toBe(0);
+
+    const late = new ExecuteStatementCommand({ ...data.target, sql: "select 1", transactionId });
+    expect(await errorOf(client.send(late))).toMatch("is not found");
+    await api.close();
+  });
+
+  it("ends with its session", async () => {
+    const transactionId = await begin();
+    const pid = await data.value("select pg_backend_pid()", { transactionId });
+    await data.execute(`select pg_terminate_backend(${pid})`);
+
+    await expect.poll(() => errorOf(data.execute("select 1", { transactionId }))).toMatch("is not found");
+  });
+});
+
+describe("a statement that takes too long", () => {
+  it("is cancelled", async () => {
+    const limits = { statementTimeoutInMilliseconds: 600 };
+    const { responses } = await through({ limits }, "select pg_sleep(50)");
+
+    expect(responses).toEqual(["StatementTimeoutException 400: The execution of the SQL statement timed out."]);
+    const running = "select count(*) from pg_stat_activity where query like '%pg_sleep(50)' and state = 'active'";
+    await expect.poll(() => data.value(running)).toBe(0);
+  });
+});
+
+describe("a database that cannot be reached", () => {
+  it("is unavailable while nothing listens", async () => {
+    const { responses, calls } = await through(
+      { databaseUrl: `postgres://u:p@127.0.0.1:${await freePort()}` },
+      "select 1",
+    );
+
+    expect(responses).toEqual(["DatabaseUnavailableException 504: UnknownError"]);
+    // The real client tries such a response three times by itself.
+    expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+  });
+
+  it("tells a wrong password", async () => {
+    const { responses } = await through({ databaseUrl: urlFor("postgres", "wrong") }, "select 1");
+
+    expect(responses[0]).toMatch("InvalidSecretException 400");
+  });
+
+  it("has too many connections", async () => {
+    await data.execute("create role crowded login connection limit 0 password 'crowded'");
+
+    expect((await through({ databaseUrl: urlFor("crowded", "crowded") }, "select 1")).responses).toEqual([
+      'DatabaseErrorException 400: FATAL: too many connections for role "crowded"; SQLState: 53300',
+    ]);
+  });
 
   it.each([
-    [{ kind: "error", ...resuming }, "DatabaseResumingException 400: Resuming after being auto-paused", 0],
-    [{ kind: "error-after", ...resuming }, "DatabaseResumingException 400: Resuming after being auto-paused", 1],
-    [{ kind: "503" }, "ServiceUnavailableError 503: UnknownError", 0],
-    [{ kind: "throttle" }, "ThrottlingException 400: Rate exceeded", 0],
-    [{ kind: "drop-before" }, "TimeoutError undefined: socket hang up", 0],
-    [{ kind: "drop-after" }, "TimeoutError undefined: socket hang up", 1],
-    [{ kind: "delay", ms: 20 }, "no error", 1],
-  ] as const)("%o", async (fault, error, ran) => {
-    data.api.intercept(() => fault);
-    const command = new ExecuteStatementCommand({ ...data.target, sql: visit });
+    [
+      "a session is ended",
+      /^DatabaseErrorException 400: FATAL: .*SQLState: 57P01$/,
+      (pid: number) => data.execute(`select pg_terminate_backend(${pid})`),
+    ],
+    [
+      "a session crashes",
+      /57P02$|^DatabaseUnavailableException 504/,
+      async (pid: number) => process.kill(pid, "SIGQUIT"),
+    ],
+  ])("is told when %s under a statement, and works again afterwards", async (_, expected, end) => {
+    const command = new ExecuteStatementCommand({ ...data.target, sql: "select pg_sleep(10)" });
+    const sleeping = errorOf(clientOf(data.api.url, 1).send(command));
+    const pid = async () =>
+      Number(
+        await data.value("select pid from pg_stat_activity where query = 'select pg_sleep(10)' and state = 'active'"),
+      );
+    await expect.poll(pid).toBeGreaterThan(0);
 
-    expect(await errorOf(clientOf(data.api.url, 1).send(command))).toBe(error);
-    data.api.intercept(undefined);
-    expect(await visits()).toBe(ran);
+    await end(await pid());
+
+    expect(await sleeping).toMatch(expected);
+    // All sessions end with one that crashes, and none begins for a moment.
+    await expect.poll(() => errorOf(data.execute("select 1"))).toBe("no error");
   });
 
-  it("cut-body: the statement has run, and half of the answer comes", async () => {
-    data.api.intercept(() => ({ kind: "cut-body" }));
-    const cut = await post({ body: { ...data.target, sql: visit } });
-    data.api.intercept(undefined);
+  it("is unavailable, and never fails in another way, while it stops, stands still and starts", async () => {
+    const heard = new Set<string>();
+    let isOver = false;
+    const calls = Array.from({ length: 8 }, async () => {
+      while (!isOver) heard.add(await errorOf(data.execute("select pg_sleep(0.01)")));
+    });
+    await data.restart();
+    await expect.poll(() => errorOf(data.execute("select 1"))).toBe("no error");
+    isOver = true;
+    await Promise.all(calls);
 
-    expect([cut.status, Number(cut.headers.get("content-length"))]).toEqual([200, 49]);
-    await expect(cut.text()).rejects.toThrow("terminated");
-    expect(await visits()).toBe(1);
-  });
-
-  it("idle connections are reset: the next request on one breaks, and nothing of it has run", async () => {
-    const client = clientOf(data.api.url);
-    const send = (sql: string) => client.send(new ExecuteStatementCommand({ ...data.target, sql }));
-    await send("select 1");
-    data.api.calls.length = 0;
-
-    data.api.resetIdleConnections();
-    await send(visit);
-    await send("select 1");
-
-    expect(data.api.calls.map(({ attempt }) => attempt)).toEqual([2, 1]);
-    expect(await visits()).toBe(1);
+    const expected = /^(no error|DatabaseUnavailableException 504: .*|DatabaseErrorException 400: .*57P0[123])$/;
+    expect([...heard].filter((each) => !expected.test(each))).toEqual([]);
+    expect(heard).toContain("DatabaseUnavailableException 504: UnknownError");
   });
 });

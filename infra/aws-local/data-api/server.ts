@@ -121,9 +121,6 @@ export async function startDataApi(options: DataApiOptions) {
 function operationOf({ method, url = "" }: IncomingMessage): Operation {
   const operation = method === "POST" ? routes.get(url) : undefined;
   if (operation) return operation;
-  // AWS, comparison of the Data API with Aurora Serverless v1.
-  if (url === "/ExecuteSql")
-    throw new ServiceError(400, "BadRequestException", "The ExecuteSql operation isn't supported");
   throw new ServiceError(404, "UnknownOperationException");
 }
 

@@ -102,13 +102,7 @@ describe("npm run prove", () => {
       { cluster: "here" },
       /^Error: --cluster with an ARN, --secret and --database are needed.*npm run prove -- --cluster ARN/,
     ],
-    [
-      "a file that cannot be written",
-      { answers: "/nowhere/answers.json" },
-      /^Error: ENOENT: .*'\/nowhere\/answers.json'/,
-    ],
     ["no credentials", { unsigned: "" }, /^CredentialsProviderError: Could not load credentials/],
-    ["a secret that is not there", { secret: "arn:aws:secretsmanager:nowhere" }, /^SecretsErrorException: /],
     ["a database that is not there", { database: "nowhere" }, /^DatabaseErrorException: .*"nowhere" does not exist/],
   ])("refuses %s in one line", async (_, changed, line) => {
     emulator.api.calls.length = 0;
