@@ -2,9 +2,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import type { Person } from "./people.ts";
+import { aLinkedUser, type Browser } from "./sign-in.ts";
+import { type Stack, type StackOptions, startStack } from "./stack.ts";
 
 /** Responds to a path in another way than it should. */
-type Responder = (response: ServerResponse, request: IncomingMessage) => unknown;
+export type Responder = (response: ServerResponse, request: IncomingMessage) => unknown;
 
 /** A provider of OpenID Connect that signs whatever a test wants, and responds as the test wants. */
 export interface HostileProvider {
@@ -90,4 +93,55 @@ export async function newSigner(kid: string = crypto.randomUUID()) {
     published: { ...(await exportJWK(publicKey)), kid, alg: "ES256", use: "sig" },
     sign: (claims: JWTPayload) => new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid }).sign(privateKey),
   };
+}
+
+/** A stack whose users sign in at a hostile provider. Its user Ada has the subject `ada` there. */
+export interface HostileStack {
+  readonly provider: HostileProvider;
+  readonly stack: Stack;
+  readonly ada: Person;
+  close(): Promise<void>;
+}
+
+export async function startHostileStack(options: StackOptions = {}): Promise<HostileStack> {
+  const provider = await startHostileProvider();
+  const stack = await startStack({ ...options, signIn: provider.issuer });
+  const ada = await aLinkedUser(stack, provider.issuer, "ada");
+  return {
+    provider,
+    stack,
+    ada,
+    async close() {
+      await stack.close();
+      await provider.close();
+    },
+  };
+}
+
+/** What binds an attempt to the provider's response. */
+export interface Binding {
+  readonly state: string;
+  readonly nonce: string;
+}
+
+/** The binding in the address of the provider's page. */
+export const bindingIn = ({ searchParams }: URL): Binding => ({
+  state: searchParams.get("state") ?? "",
+  nonce: searchParams.get("nonce") ?? "",
+});
+
+/** Comes back from the provider, which has signed in Ada, unless claims or parameters differ; undefined removes one. */
+export async function comeBack(
+  { provider, stack }: HostileStack,
+  browser: Browser,
+  { state, nonce }: Binding,
+  claims: object = {},
+  parameters: object = {},
+): Promise<Response> {
+  const iat = Math.floor(Date.now() / 1000);
+  provider.claims = { iss: provider.issuer, aud: "colophon", sub: "ada", nonce, iat, exp: iat + 300, ...claims };
+  const query = Object.entries({ code: "a-secret-code", state, ...parameters }).filter(
+    ([, value]) => value !== undefined,
+  );
+  return await browser.get(`${stack.url}/sign-in/callback?${new URLSearchParams(query)}`);
 }

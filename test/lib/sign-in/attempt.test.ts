@@ -5,36 +5,31 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signInArns } from "../../../infra/local/stage/secrets.ts";
 import { normalPathOf } from "../../../lib/contract/panel-path.ts";
 import { digestOf } from "../../../lib/http/token.ts";
-import { type HostileProvider, startHostileProvider } from "../../support/hostile-provider.ts";
-import { aLinkedUser, attemptOf, type Browser, begin, expectPage, openBrowser } from "../../support/sign-in.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import {
+  type Binding,
+  bindingIn,
+  comeBack,
+  type HostileStack,
+  startHostileStack,
+} from "../../support/hostile-provider.ts";
+import { attemptOf, type Browser, begin, expectPage, openBrowser } from "../../support/sign-in.ts";
+import type { Stack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
 /* What a browser brings back, right and wrong: the cookie of the attempt, and where it leads. */
 
-let provider: HostileProvider;
+let hostile: HostileStack;
 let stack: Stack;
 let key: string;
 
 beforeAll(async () => {
-  provider = await startHostileProvider();
-  stack = await startStack({ signIn: provider.issuer });
-  await aLinkedUser(stack, provider.issuer, "ada");
+  hostile = await startHostileStack();
+  ({ stack } = hostile);
   const client = new SecretsManagerClient();
   key = (await client.send(new GetSecretValueCommand({ SecretId: signInArns.key }))).SecretString ?? "";
 });
 
-afterAll(async () => {
-  await stack.close();
-  await provider.close();
-});
-
-/** Comes back from the provider, which has signed in Ada for the attempt with this nonce. */
-async function comeBack(browser: Browser, state: string, nonce: string): Promise<Response> {
-  const seconds = Math.floor(Date.now() / 1000);
-  provider.claims = { iss: provider.issuer, aud: "colophon", sub: "ada", nonce, iat: seconds, exp: seconds + 300 };
-  return await browser.get(`${stack.url}/sign-in/callback?${new URLSearchParams({ code: "c", state })}`);
-}
+afterAll(() => hostile.close());
 
 interface Forgery {
   readonly secondsAgo?: number;
@@ -45,7 +40,7 @@ interface Forgery {
 
 /** Comes back with a cookie that is made here; all that is derived from it is right. */
 async function comeBackWith(forgery: Forgery): Promise<Response> {
-  const { secondsAgo = 0, issuer = provider.issuer, clientId = "colophon" } = forgery;
+  const { secondsAgo = 0, issuer = hostile.provider.issuer, clientId = "colophon" } = forgery;
   const content = { id: crypto.randomUUID(), startedAt: Date.now() - 1_000 * secondsAgo, to: "" };
   const text = Buffer.from(JSON.stringify(content)).toString("base64url");
   const sign = (purpose: string) =>
@@ -54,35 +49,31 @@ async function comeBackWith(forgery: Forgery): Promise<Response> {
       .digest("base64url");
   const browser = openBrowser();
   browser.cookies.set(`signIn-${digestOf(sign("state")).slice(0, 12)}`, `${text}.${sign("cookie")}`);
-  return await comeBack(browser, sign("state"), sign("nonce"));
+  return await comeBack(hostile, browser, { state: sign("state"), nonce: sign("nonce") });
 }
+
+const isRefused = (response: Response) => expectPage(response, 400, "Signing in did not work");
 
 describe("The cookie of an attempt", () => {
   it("lasts ten minutes, whatever the browser does with it", async () => {
     expect((await comeBackWith({ secondsAgo: 570 })).status).toBe(302);
-
-    await expectPage(await comeBackWith({ secondsAgo: 601 }), 400, "Signing in did not work");
   });
 
   it.each<[string, Forgery]>([
+    ["after ten minutes", { secondsAgo: 601 }],
     ["with another key", { key: "guessed" }],
     ["for another provider", { issuer: "https://other.example" }],
     ["for another client", { clientId: "other" }],
   ])("is worth nothing if it was signed %s", async (_, forgery) => {
-    const response = await unchanged(stack, () => comeBackWith(forgery));
-
-    await expectPage(response, 400, "Signing in did not work");
+    await isRefused(await unchanged(stack, () => comeBackWith(forgery)));
   });
 
-  interface Attempt {
+  interface Attempt extends Binding {
     readonly cookie: string;
-    readonly state: string;
-    readonly nonce: string;
   }
   async function start(browser: Browser): Promise<Attempt> {
-    const { searchParams } = await begin(stack, browser);
-    const [state = "", nonce = ""] = ["state", "nonce"].map((each) => searchParams.get(each) ?? "");
-    return { cookie: browser.cookies.get(attemptOf(browser)) ?? "", state, nonce };
+    const binding = bindingIn(await begin(stack, browser));
+    return { cookie: browser.cookies.get(attemptOf(browser)) ?? "", ...binding };
   }
   const altered = (cookie: string, place: number) =>
     cookie.slice(0, place) + (cookie[place] === "A" ? "B" : "A") + cookie.slice(place + 1);
@@ -90,43 +81,38 @@ describe("The cookie of an attempt", () => {
   it.each<[string, (own: Attempt, others: Attempt) => Partial<Attempt>]>([
     ["its first character altered", ({ cookie }) => ({ cookie: altered(cookie, 0) })],
     ["a character of its content altered", ({ cookie }) => ({ cookie: altered(cookie, cookie.indexOf(".") - 8) })],
-    [
-      "the first character of its signature altered",
-      ({ cookie }) => ({ cookie: altered(cookie, cookie.indexOf(".") + 1) }),
-    ],
-    ["a last character of its signature altered", ({ cookie }) => ({ cookie: altered(cookie, cookie.length - 2) })],
+    ["its signature altered", ({ cookie }) => ({ cookie: altered(cookie, cookie.indexOf(".") + 1) })],
+    ["the end of its signature altered", ({ cookie }) => ({ cookie: altered(cookie, cookie.length - 2) })],
     ["no content", ({ cookie }) => ({ cookie: cookie.replace(/^[^.]*/, "") })],
     ["no signature", ({ cookie }) => ({ cookie: cookie.replace(/\..*/, "") })],
     ["nothing in it", () => ({ cookie: "" })],
-    ["a dot in it", () => ({ cookie: "." })],
     ["other texts in it", () => ({ cookie: "a.b.c" })],
     ["the state of another browser's attempt", (_, { state, nonce }) => ({ state, nonce })],
     ["another browser's attempt under its name", (_, { cookie, nonce }) => ({ cookie, nonce })],
   ])("is worth nothing with %s", async (_, change) => {
     const browser = openBrowser();
     const own = await start(browser);
-    const { cookie, state, nonce } = { ...own, ...change(own, await start(openBrowser())) };
-    browser.cookies.set(attemptOf(browser), cookie);
+    const name = attemptOf(browser);
+    const { cookie, ...binding } = { ...own, ...change(own, await start(openBrowser())) };
+    browser.cookies.set(name, cookie);
 
-    const response = await unchanged(stack, () => comeBack(browser, state, nonce));
+    await isRefused(await unchanged(stack, () => comeBack(hostile, browser, binding)));
 
-    await expectPage(response, 400, "Signing in did not work");
     expect(browser.cookies.has("refreshToken")).toBe(false);
-    browser.cookies.set(`signIn-${digestOf(own.state).slice(0, 12)}`, own.cookie);
-    expect((await comeBack(browser, own.state, own.nonce)).status).toBe(302);
+    browser.cookies.set(name, own.cookie);
+    expect((await comeBack(hostile, browser, own)).status).toBe(302);
   });
 
   it("leaves no row behind and requests no token, however many come back that never began", async () => {
     const recorded = async () => [
       await stack.sql`select count(*) from changes union all select count(*) from refresh_tokens`,
-      provider.requests.filter(({ path }) => path === "/token").length,
+      hostile.provider.requests.filter(({ path }) => path === "/token").length,
     ];
     const before = await recorded();
 
-    for (let count = 0; count < 500; count += 10) {
-      const all = Array.from({ length: 10 }, (_, index) =>
-        index % 2 ? comeBackWith({ key: "guessed" }) : comeBack(openBrowser(), "s", "n"),
-      );
+    for (let count = 0; count < 10; count++) {
+      const unknown = { state: "s", nonce: "n" };
+      const all = [comeBackWith({ key: "guessed" }), comeBack(hostile, openBrowser(), unknown)];
       for (const { status } of await Promise.all(all)) expect(status).toBe(400);
     }
 
@@ -150,7 +136,8 @@ describe("The page to come back to", () => {
     for (const to of elsewhere) {
       expect([to, normalPathOf(to)]).toEqual([to, undefined]);
       const response = await openBrowser().get(`${stack.url}/sign-in?to=${encodeURIComponent(to)}`);
-      expect([to, response.status, response.headers.getSetCookie()]).toEqual([to, 400, []]);
+      expect(response.headers.getSetCookie()).toEqual([]);
+      expect(await isRefused(response)).toContain(`href="${stack.url}/sign-in"`);
     }
   });
 
@@ -165,8 +152,7 @@ describe("The page to come back to", () => {
     ["/#/users", "/#/users"],
   ])("may be %s", async (to, location) => {
     const browser = openBrowser();
-    const { searchParams } = await begin(stack, browser, to);
-    const response = await comeBack(browser, searchParams.get("state") ?? "", searchParams.get("nonce") ?? "");
+    const response = await comeBack(hostile, browser, bindingIn(await begin(stack, browser, to)));
 
     expect(response.headers.get("location")).toBe(`https://panel.example.com${location}`);
   });
