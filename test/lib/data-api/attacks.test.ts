@@ -32,6 +32,18 @@ async function as<Result>(role: LimitedRole, work: (sql: Sql) => Promise<Result>
 
 const others = (role: LimitedRole) => limitedRoles.filter((each) => each !== role);
 
+/** A request of the administrator to add a role. */
+const addition = (different: object) => ({
+  key: randomUUID(),
+  id: "i",
+  endpoint: "admin-roles/add",
+  digest: digestOf(administrator.token),
+  input: { name: randomUUID(), description: "" },
+  begin_by: "infinity",
+  wait_until: "infinity",
+  ...different,
+});
+
 /** All rows about users, without the times of their last requests. */
 const everything = () => stack.sql`
   select
@@ -148,16 +160,7 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
   });
 
   it.runIf(role === "editor")("takes the locks of a change, whatever the connection has set", async () => {
-    const request = {
-      key: randomUUID(),
-      id: "i",
-      endpoint: "admin-roles/add",
-      permission: "add-roles",
-      digest: digestOf(administrator.token),
-      input: { name: randomUUID(), description: "" },
-      begin_by: "infinity",
-      wait_until: "infinity",
-    };
+    const request = addition({ permission: "add-roles" });
 
     const locks = await as(role, (sql) =>
       sql.begin(async (transaction) => {
@@ -239,6 +242,18 @@ describe("Whoever has the password of reader", () => {
   });
 });
 
+describe("Whoever has the password of editor", () => {
+  it.each([{}, { permission: null }])("changes nothing without a permission: %o", async (different) => {
+    const request = JSON.stringify(addition(different));
+
+    const outcome = await as("editor", (sql) =>
+      sql.query(`select status from ${schema}.make_change('add_role', '${request}')`),
+    );
+
+    expect(outcome).toEqual([{ status: 403 }]);
+  });
+});
+
 describe("Whoever has the password of signer", () => {
   const signIn = (subject: string, token: string, more: object = {}) =>
     as("signer", async (sql) => {
@@ -254,6 +269,13 @@ describe("Whoever has the password of signer", () => {
     const forged = { caller: id, username, target: id, user_id: id, digest: digestOf(administrator.token) };
 
     expect(await signIn("unknown", "minted", forged)).toBe(403);
+    expect(await everything()).toEqual(before);
+  });
+
+  it.each([{ days: 0 }, { days: 366 }, { startedAt: null }])("opens no session with %o", async (invalid) => {
+    const before = await everything();
+
+    expect(await signIn("known", "minted", invalid)).toBe(400);
     expect(await everything()).toEqual(before);
   });
 

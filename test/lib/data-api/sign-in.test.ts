@@ -6,6 +6,7 @@ import { digestOf } from "../../../lib/http/token.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { identifier } from "../../support/database.ts";
 import { aSession, aUser, type Person } from "../../support/people.ts";
+import { lock, lockHolderOf } from "../../support/records.ts";
 import { rounds } from "../../support/rounds.ts";
 import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
@@ -86,12 +87,23 @@ const changesOf = ({ id }: Person) => stack.sql`
   where endpoint is not null and record = ${`user/${id}`}
   order by id
 `;
-const logOut = ({ id }: Person) =>
-  stack.call("admin-users/logout", { as: administrator.token, path: { id } }).then(({ status }) => status);
+const byAdministrator =
+  (name: string) =>
+  async ({ id }: Person) =>
+    (await stack.call(name, { as: administrator.token, path: { id } })).status;
 
 /** 200 as after a logout by an administrator. */
 const endSessions = ({ id }: Person) =>
   stack.lambda.invoke("ops-end-sessions", { user: id }).then((invocation) => ("result" in invocation ? 200 : 500));
+
+/** Calls while the responses to the first statements get lost. */
+async function withLostResponses<Result>(count: number, work: () => Promise<Result>): Promise<Result> {
+  let calls = 0;
+  stack.dataApi.intercept(() => (calls++ < count ? { kind: "drop-after" } : undefined));
+  const result = await work();
+  stack.dataApi.intercept(undefined);
+  return result;
+}
 
 /** Calls while another session has locked a table, which then can only be read. */
 async function whileLocked<Result>(
@@ -130,7 +142,7 @@ const together = <Result>(
   });
 
 describe("An identity that belongs to a user", () => {
-  it("opens a session that lasts so many days, and tells the ledger who signed in by which identity", async () => {
+  it("opens a session that lasts so many days, and records who signed in", async () => {
     const subject = await link(person);
 
     const { status, body, caller, token } = await signInWith({ subject, days: 7, email: "ada@example.com" });
@@ -145,32 +157,9 @@ describe("An identity that belongs to a user", () => {
       where digest = ${Buffer.from(digestOf(token), "hex")}
     `;
     expect(found).toEqual({ is_right: true, by_sign_in: true });
-    expect(await changesOf(person)).toEqual([
-      {
-        endpoint: "sign-in/callback",
-        caller_id: person.id,
-        username: person.username,
-        result: JSON.parse(body ?? ""),
-      },
-    ]);
-  });
-
-  it.each([
-    ["days", { days: 0 }],
-    ["days", { days: 366 }],
-    ["startedAt", { startedAt: null }],
-  ])("opens nothing without a valid %s", async (name, different) => {
-    const subject = await link(person);
-    const { endpoint, ...input } = { endpoint: "", issuer, subject, days: 1, startedAt: new Date(0), ...different };
-    const request = { key: "k", id: "i", digest: digestOf("t"), input, begin_by: "infinity", wait_until: "infinity" };
-    const [{ schema = "" } = {}] = await stack.sql`select schema from releases`;
-
-    const [outcome] = await stack.sql.query(
-      `select status, body from ${schema}.make_sign_in('${JSON.stringify(request)}')`,
-    );
-
-    expect(outcome).toEqual({ status: 400, body: JSON.stringify(name) });
-    expect(await sessionsOf(person)).toEqual([]);
+    const { id, username } = person;
+    const result = JSON.parse(body ?? "");
+    expect(await changesOf(person)).toEqual([{ endpoint: "sign-in/callback", caller_id: id, username, result }]);
   });
 });
 
@@ -275,12 +264,9 @@ describe("An attempt", () => {
 
   it("whose response is lost twice opens one session", async () => {
     const email = await awaitEmail(person);
-    let calls = 0;
-    stack.dataApi.intercept(() => (calls++ < 2 ? { kind: "drop-after" } : undefined));
 
-    const { status, token } = await signInWith({ email });
+    const { status, token } = await withLostResponses(2, () => signInWith({ email }));
 
-    stack.dataApi.intercept(undefined);
     expect([status, await session(token)]).toEqual([200, 200]);
     expect(await sessionsOf(person)).toHaveLength(1);
     expect(await changesOf(person)).toHaveLength(1);
@@ -290,13 +276,10 @@ describe("An attempt", () => {
     const key = randomUUID();
     const claim = (token: string) =>
       claimAttempt({ key, digest: digestOf(token), id: "request" }, performance.now() + 20_000);
-    let calls = 0;
-    stack.dataApi.intercept(() => (calls++ < 1 ? { kind: "drop-after" } : undefined));
 
-    const first = await claim("one");
+    const first = await withLostResponses(1, () => claim("one"));
     const others = await Promise.all(["other", "another"].map(claim));
 
-    stack.dataApi.intercept(undefined);
     expect([first, ...others].map(({ status }) => status)).toEqual([200, 409, 409]);
   });
 
@@ -340,69 +323,53 @@ describe("Sessions of a user", () => {
   });
 });
 
-describe.each([
-  ["A logout by an administrator", logOut],
-  ["ops-end-sessions", endSessions],
-])("%s", (_, logOut) => {
+/** What ends all sessions of a user, and the status of attempts that began before. */
+const endings: [what: string, end: (user: Person) => Promise<number>, late: number][] = [
+  ["A logout by an administrator", byAdministrator("admin-users/logout"), 401],
+  ["ops-end-sessions", endSessions, 401],
+  ["A deletion of the user", byAdministrator("admin-users/delete"), 403],
+];
+
+describe.each(endings)("%s", (_, end, late) => {
   it("ends all sessions at once, and every attempt to sign in that began before", async () => {
     const subject = await link(person);
     const startedAt = await databaseTime();
     const before = await Promise.all([signInWith({ subject }), signInWith({ subject })]);
 
-    expect(await logOut(person)).toBe(200);
+    expect(await end(person)).toBe(200);
 
     for (const { token } of before) expect(await session(token)).toBe(401);
-    expect((await unchanged(stack, () => signInWith({ subject, startedAt }))).status).toBe(401);
+    expect((await unchanged(stack, () => signInWith({ subject, startedAt }))).status).toBe(late);
     const after = await signInWith({ subject, startedAt: 1 + (await databaseTime()) });
-    expect([after.status, await session(after.token)]).toEqual([200, 200]);
+    expect(after.status).toBe(late === 403 ? 403 : 200);
   });
 
-  it("of another user ends none", async () => {
+  it("ends no attempt of another user", async () => {
     const subject = await link(person);
     const startedAt = await databaseTime();
 
-    await logOut(await aUser(stack.sql));
+    await end(await aUser(stack.sql));
 
     expect((await signInWith({ subject, startedAt })).status).toBe(200);
   });
 
-  it.each([
-    ["before", 401],
-    ["after", 200],
-  ])("at the same moment, %s attempts that began before it, leaves no session of them", async (order, expected) => {
-    const subject = await link(person);
-    const startedAt = await databaseTime();
-    const attempts = Array.from({ length: 4 }, () => async () => (await signInWith({ subject, startedAt })).status);
-    const logout = () => logOut(person);
-
-    const statuses = await together("change_lock", order === "before" ? [logout, ...attempts] : [...attempts, logout]);
-
-    const outcomes = Array(4).fill(expected);
-    expect(statuses).toEqual(order === "before" ? [200, ...outcomes] : [...outcomes, 200]);
-    expect(await sessionsOf(person)).toEqual([]);
-  });
-});
-
-describe("A deletion of the user", () => {
-  it.each([
-    ["before", 403],
-    ["after", 200],
-  ])("at the same moment, %s attempts, leaves no session and no link", async (order, expected) => {
+  it.each(["before", "after"])("at the same moment, %s attempts, leaves no session of them", async (order) => {
     const [subject, email] = [await link(person), await awaitEmail(person)];
-    const tokens = [randomUUID(), randomUUID()];
-    const attempts = [{ subject }, { email }].map(
-      (input, index) => async () => (await signInWith({ ...input, token: tokens[index] ?? "" })).status,
-    );
-    const deletion = async () =>
-      (await stack.call("admin-users/delete", { as: administrator.token, path: { id: person.id } })).status;
+    const startedAt = await databaseTime();
+    const tokens: string[] = [];
+    const attempts = [{ subject }, { subject }, { email }].map((identity) => async () => {
+      const { status, token } = await signInWith({ ...identity, startedAt });
+      tokens.push(token);
+      return status;
+    });
+    const ending = () => end(person);
 
-    const statuses = await together(
-      "change_lock",
-      order === "before" ? [deletion, ...attempts] : [...attempts, deletion],
-    );
+    const statuses = await together("change_lock", order === "before" ? [ending, ...attempts] : [...attempts, ending]);
 
-    expect(statuses.toSorted()).toEqual([200, expected, expected]);
-    for (const token of tokens) expect(await session(token)).toBe(401);
+    const outcomes = Array(3).fill(order === "before" ? late : 200);
+    expect(statuses).toEqual(order === "before" ? [200, ...outcomes] : [...outcomes, 200]);
+    expect(await Promise.all(tokens.map(session))).toEqual([401, 401, 401]);
+    if (late !== 403) return;
     expect(await identitiesOf(person)).toEqual([]);
     for (const row of (await changesOf(person)).slice(0, -1))
       expect(row).toMatchObject({ username: null, result: null });
@@ -410,13 +377,6 @@ describe("A deletion of the user", () => {
 });
 
 describe("A sign-out", () => {
-  const lockOf = ({ id }: Person) => stack.sql`select user_id from user_locks where editor_id = ${id}`;
-  const takeLock = ({ id }: Person) => stack.sql`
-    insert into user_locks (user_id, editor_id, expires_at)
-    values (${administrator.id}, ${id}, now() + interval '15 minutes')
-    on conflict (user_id) do update set editor_id = excluded.editor_id
-  `;
-
   it("ends the session of its token alone, however it was opened, and leaves a row in the ledger", async () => {
     const { token } = await signInWith({ subject: await link(person) });
 
@@ -443,57 +403,32 @@ describe("A sign-out", () => {
 
   it("releases the user's edit locks when no other session is left", async () => {
     const other = await aSession(stack.sql, person.id);
-    await takeLock(person);
+    const edited = await aUser(stack.sql);
+    await lock(stack.sql, edited, person);
 
     await signOut(other);
-    expect(await lockOf(person)).toHaveLength(1);
+    expect(await lockHolderOf(stack.sql, edited)).toBe(person.id);
 
     await signOut(person.token);
-    expect(await lockOf(person)).toEqual([]);
+    expect(await lockHolderOf(stack.sql, edited)).toBeUndefined();
   });
 
-  it("is 200 and leaves no row if the session is unknown or has ended, or the user is gone", async () => {
-    const gone = await aUser(stack.sql);
-    await stack.sql`delete from users where id = ${gone.id}`;
+  it("is 200 and leaves no row if the session is unknown or has ended, or the user is deleted", async () => {
+    const deleted = await aUser(stack.sql);
+    await stack.sql`delete from users where id = ${deleted.id}`;
     await signOut(person.token);
     const recorded = await stack.sql`select id from changes`;
 
-    for (const token of ["unknown", person.token, gone.token])
+    for (const token of ["unknown", person.token, deleted.token])
       expect((await unchanged(stack, () => signOut(token))).status).toBe(200);
 
     expect(await stack.sql`select id from changes`).toEqual(recorded);
   });
 
   it("whose response is lost is done once", async () => {
-    let calls = 0;
-    stack.dataApi.intercept(() => (calls++ === 0 ? { kind: "drop-after" } : undefined));
+    const { status } = await withLostResponses(1, () => signOut(person.token));
 
-    const { status } = await signOut(person.token);
-
-    stack.dataApi.intercept(undefined);
     expect(status).toBe(200);
     expect(await changesOf(person)).toHaveLength(1);
-  });
-});
-
-describe("Other changes", () => {
-  it.each([{}, { permission: null }])("are not made without a permission: %o", async (input) => {
-    const [{ schema = "" } = {}] = await stack.sql`select schema from releases`;
-    const request = {
-      key: randomUUID(),
-      id: "i",
-      endpoint: "admin-roles/add",
-      digest: digestOf(administrator.token),
-      input: { name: randomUUID(), description: "" },
-      begin_by: "infinity",
-      wait_until: "infinity",
-      ...input,
-    };
-
-    const [outcome] = await stack.sql.query(
-      `select status from ${schema}.make_change('add_role', '${JSON.stringify(request)}')`,
-    );
-
-    expect(outcome).toEqual({ status: 403 });
   });
 });
