@@ -38,30 +38,12 @@ export const readable = {
   "Access-Control-Expose-Headers": "Retry-After",
 };
 
-/** What happens to a request: it gets lost, its response gets lost or breaks off, or another server responds. */
-export type Fault = "request lost" | "response lost" | "response broken off" | Response;
-
-/** A network on which the first requests meet these faults, and all others nothing. `sent` are the requests. */
-export function faultyNetwork(...faults: readonly Fault[]) {
+/** A network that responds to the first requests with these responses, and passes on the others. `sent` are all. */
+export function recordingNetwork(...responses: readonly Response[]) {
   const sent: RequestInit[] = [];
-  const network = async (url: string, init: RequestInit): Promise<Response> => {
-    init.signal?.throwIfAborted();
-    const fault = faults[sent.push(init) - 1];
-    if (fault instanceof Response) return fault;
-    if (fault === "request lost") throw new TypeError("fetch failed");
-    const response = await fetch(url, init);
-    if (fault === "response lost") throw new TypeError("fetch failed");
-    return fault === "response broken off" ? new Response(brokenOff(), response) : response;
-  };
+  const network: Fetch = async (url, init) => responses[sent.push(init) - 1] ?? (await fetch(url, init));
   return { sent, fetch: network };
 }
-
-const brokenOff = () =>
-  new ReadableStream({
-    pull(controller) {
-      controller.error(new TypeError("terminated"));
-    },
-  });
 
 /** An error of the gateway. */
 export const refusal = (status: number, headers: Readonly<Record<string, string>> = {}): Response =>

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { type ClientOptions, type Colophon, createClient, imageOf } from "../../../lib/client/index.js";
+import {
+  type AdminContributor,
+  type ClientOptions,
+  type Colophon,
+  type ContributorForm,
+  createClient,
+  imageOf,
+  type Role,
+  type User,
+} from "../../../lib/client/index.js";
 
 /* What the client sends and returns, over a network that is made here. */
 
@@ -175,6 +184,142 @@ describe("A call", () => {
     await expect(result).rejects.toThrow("The page was left");
     await expect(colophon.GET("/admin-roles", { signal })).rejects.toThrow("The page was left");
     expect(sent).toHaveLength(1);
+  });
+});
+
+/** A contributor with two of everything, a user with a role, and a role with a permission, as they were opened. */
+const opened = {
+  version: '"1"',
+  data: {
+    ...{ id: 7, slug: "first-last", image: "", first_name: "First", last_name: "Last", gender: "male" },
+    ...{ type: "author", public: true },
+    links: ["one", "two"].map((name) => ({ url: `https://${name}.example.com`, domain: `${name}.example.com` })),
+    aliases: [
+      { id: 1, name: "One" },
+      { id: 2, name: "Two" },
+    ],
+    descriptions: [
+      { id: 3, description: "One\nTwo", language: "English", source: "Book" },
+      { id: 4, description: "Erste", language: "German", source: "" },
+    ],
+    relations: [5, 6].map((id) => ({ id, relation_id: id + 10, relation_type: "friend" })),
+  } as unknown as AdminContributor,
+};
+const user = { version: '"1"', data: { id: 7, username: "Ada", age_verified: false, roles: [{ id: 1 }] } as User };
+const openedRole = { version: '"1"', data: { id: 7, name: "R", description: "D", permissions: [{ id: 3 }] } as Role };
+const {
+  links,
+  aliases: [one, two],
+  descriptions: [english, german],
+  relations: [, second],
+} = opened.data;
+
+const save =
+  (form: unknown): Send =>
+  (it) =>
+    it.editContributor(opened, form as ContributorForm);
+
+const edits: [what: string, send: Send, content: object][] = [
+  ["nothing that is as it was, whatever else it has", save(opened.data), {}],
+  [
+    "what has changed",
+    save({ ...opened.data, first_name: "New", public: false }),
+    { first_name: "New", public: false },
+  ],
+  ["nothing that the form lacks", save({ gender: undefined, last_name: "O", slug: "s" }), { last_name: "O" }],
+  [
+    "one emptiness for null and nothing",
+    save({ last_name: "", gender: null, type: "", links: [""] }),
+    { last_name: null, gender: null, type: null, links: [] },
+  ],
+  [
+    "aliases that are added, removed and renamed, as objects",
+    save({ aliases: [{ ...one, name: "Uno" }, two, { name: "Three" }] }),
+    { added_aliases: [{ name: "Uno" }, { name: "Three" }], removed_aliases: [1] },
+  ],
+  ["aliases as strings", save({ aliases: ["Two", "4"] }), { added_aliases: [{ name: "4" }], removed_aliases: [1] }],
+  [
+    "of a description only what has changed in it",
+    save({
+      descriptions: [
+        { ...english, source: null },
+        { description: "A", language: "fr" },
+      ],
+    }),
+    {
+      added_descriptions: [{ description: "A", language: "fr" }],
+      modified_descriptions: [{ id: 3, source: "" }],
+      removed_descriptions: [4],
+    },
+  ],
+  ["no line breaks of forms", save({ descriptions: [{ ...english, description: "One\r\nTwo" }, german] }), {}],
+  [
+    "of a relation only what has changed in it",
+    save({ relations: [{ ...second, relation_type: "foe" }] }),
+    { modified_relations: [{ id: 6, relation_type: "foe" }], removed_relations: [5] },
+  ],
+  ["no links that are the same, as strings", save({ links: links.map(({ url }) => url) }), {}],
+  [
+    "all links if one has changed, as objects",
+    save({ links: [...links, { url: "https://3.example.com" }] }),
+    { links: ["https://one.example.com", "https://two.example.com", "https://3.example.com"] },
+  ],
+  ["nothing new of a user", (it) => it.editUser(user, { ...user.data }), {}],
+  ["other roles", (it) => it.editUser(user, { roles: [{ id: 2 }] }), { added_roles: [2], removed_roles: [1] }],
+  ["no roles", (it) => it.editUser(user, { roles: null }), { removed_roles: [1] }],
+  [
+    "of a role its required name, too",
+    (it) => it.editRole(openedRole, { description: null, permissions: [] }),
+    { name: "R", description: "", removed_permissions: [3] },
+  ],
+];
+
+const failing = (code: number, data: string) => Response.json({ data, code }, { status: code });
+const others = Response.json({ id: 7, gender: "female" }, { headers: { ETag: '"2"' } });
+
+const endings: [what: string, form: ContributorForm, responses: Response[], result: object][] = [
+  ["saved", { gender: "" }, [empty(200)], { status: "saved" }],
+  ["a conflict", { gender: "" }, [empty(412), others], { status: "conflict", current: { version: '"2"' } }],
+  ["refused if another user has deleted it", { gender: "" }, [empty(412), empty(404)], { error: { code: 404 } }],
+  ["taken", { first_name: "A" }, [failing(409, "Taken")], { status: "taken", message: "Taken" }],
+  [
+    "invalid by the name of its list",
+    { aliases: ["\n"] },
+    [failing(400, "Invalid parameter: added_aliases")],
+    { status: "invalid", field: "aliases", message: "Invalid parameter: added_aliases" },
+  ],
+  ["invalid without its name", { first_name: " " }, [failing(400, missing.data)], { field: "first_name" }],
+  ["refused without a session", { gender: "" }, [empty(401)], { status: "refused", error: { code: 401 } }],
+  ["refused without the permission", { gender: "" }, [empty(403)], { status: "refused", error: { code: 403 } }],
+];
+
+describe("An edit", () => {
+  it.each(edits)("sends %s", async (_, send, content) => {
+    const { sent, colophon } = clientOver();
+
+    expect(await send(colophon)).toEqual({ status: "saved" });
+
+    expect(sent).toMatchObject([{ url: expect.stringMatching(/^\/admin-\w+\/edit\/7$/), "if-match": '"1"' }]);
+    expect(JSON.parse(`${sent[0]?.body}`)).toEqual(content);
+  });
+
+  it.each(endings)("is %s", async (_, form, responses, result) => {
+    const { sent, colophon } = clientOver(responses);
+
+    expect(await colophon.editContributor(opened, form)).toMatchObject(result);
+
+    // It reads what another user has saved, with what was included before, and takes no lock.
+    const read = "/admin-contributors/id/7?lock=none&include=type%2Cpublic";
+    expect(sent.slice(1).map(({ url }) => url)).toEqual(responses.slice(1).map(() => read));
+  });
+
+  it("throws for what the record was opened without: fields, or its version", async () => {
+    const { colophon } = clientOver();
+    const { type: _, public: __, ...data } = opened.data;
+
+    for (const form of [{ public: false }, { type: "artist" }])
+      await expect(colophon.editContributor({ ...opened, data }, form)).rejects.toThrow(TypeError);
+    await expect(colophon.editContributor({ ...opened, version: "" }, { gender: "" })).rejects.toThrow(TypeError);
   });
 });
 

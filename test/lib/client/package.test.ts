@@ -3,25 +3,11 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import manifest from "../../../lib/client/package.json" with { type: "json" };
 import project from "../../../package.json" with { type: "json" };
 
 const folder = join(import.meta.dirname, "../../../lib/client");
-let directory: string;
-
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "colophon-package-"));
-  await writeFile(join(directory, "package.json"), JSON.stringify({ type: "module" }));
-});
-
-afterEach(() => rm(directory, { recursive: true }));
-
-const run = async (file: string, ...words: string[]) =>
-  (await promisify(execFile)(file, words, { cwd: directory })).stdout;
-
-/** Without a network, so that nothing but the package is there to install. */
-const install = (source: string) => run("npm", "install", "--offline", "--no-audit", "--no-fund", source);
 
 const program = `
   import { createClient } from "colophon-client";
@@ -29,33 +15,30 @@ const program = `
   console.log(typeof createClient("http://localhost:3000").GET, document.openapi);
 `;
 
-describe("The client's package", () => {
-  it("is installed from its folder", async () => {
-    await install(folder);
+it("The client's package is installed from a tarball, alone, and is smaller than 64 kB without the OpenAPI document", async () => {
+  const cwd = await mkdtemp(join(tmpdir(), "colophon-package-"));
+  onTestFinished(() => rm(cwd, { recursive: true }));
+  const run = async (file: string, ...words: string[]) => (await promisify(execFile)(file, words, { cwd })).stdout;
+  await writeFile(join(cwd, "package.json"), JSON.stringify({ type: "module" }));
+  await run("npm", "pack", "--silent", folder);
+  const tarball = `./${manifest.name}-${manifest.version}.tgz`;
 
-    expect(await run(process.execPath, "--input-type=module", "--eval", program)).toBe("function 3.1.1\n");
-  });
+  // Without a network, so that nothing but the package is there to install.
+  await run("npm", "install", "--offline", "--no-audit", "--no-fund", tarball);
 
-  it("is installed from a tarball, alone, and is smaller than 64 kB without the OpenAPI document", async () => {
-    await run("npm", "pack", "--silent", folder);
-    await install(`./${manifest.name}-${manifest.version}.tgz`);
+  expect(await run(process.execPath, "--input-type=module", "--eval", program)).toBe("function 3.1.1\n");
+  const modules = join(cwd, "node_modules");
+  expect((await readdir(modules)).filter((name) => !name.startsWith("."))).toEqual([manifest.name]);
+  const files = await readdir(join(modules, manifest.name));
+  expect(files.sort()).toEqual(["README.md", ...manifest.files, "package.json"].sort());
+  const small = files.filter((file) => file !== "openapi.json").map((file) => stat(join(modules, manifest.name, file)));
+  expect((await Promise.all(small)).reduce((sum, { size }) => sum + size, 0)).toBeLessThan(64_000);
+});
 
-    expect(await run(process.execPath, "--input-type=module", "--eval", program)).toBe("function 3.1.1\n");
-    const modules = join(directory, "node_modules");
-    expect((await readdir(modules)).filter((name) => !name.startsWith("."))).toEqual([manifest.name]);
-    const files = await readdir(join(modules, manifest.name));
-    expect(files.sort()).toEqual(["README.md", ...manifest.files, "package.json"].sort());
-    const sizes = files
-      .filter((file) => file !== "openapi.json")
-      .map(async (file) => (await stat(join(modules, manifest.name, file))).size);
-    expect((await Promise.all(sizes)).reduce((sum, size) => sum + size)).toBeLessThan(64_000);
-  });
+it("The client's package has the version of the service, and nothing to run when it is imported or installed", async () => {
+  const packed = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
 
-  it("has the version of the service, no dependencies, and nothing to run when it is imported or installed", async () => {
-    const packed = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-
-    expect(packed).toMatchObject({ version: project.version, type: "module", sideEffects: false });
-    for (const field of ["dependencies", "peerDependencies", "optionalDependencies", "scripts"])
-      expect(packed).not.toHaveProperty(field);
-  });
+  expect(packed).toMatchObject({ version: project.version, type: "module", sideEffects: false });
+  for (const field of ["dependencies", "peerDependencies", "optionalDependencies", "scripts"])
+    expect(packed).not.toHaveProperty(field);
 });

@@ -16,18 +16,12 @@ const cases: readonly (readonly [expression: string, problem?: string])[] = [
     'colophon.GET("/contributors", { query: {} })',
     "Property 'client' is missing in type '{}' but required in type 'Li",
   ],
-  ['colophon.GET("/contributors", {})', "Property 'query' is missing"],
   ['colophon.GET("/contributors")', "Expected 2 arguments"],
-  ['colophon.DELETE("/admin-roles/delete/{id}")', "Expected 2 arguments"],
   ['colophon.POST("/sign-out")'],
   ['colophon.GET("/admin-users", { query: { order: "name" } })', '"name-asc"'],
   ['colophon.GET("/admin-users", { query: { client: 1 } })', "'client' does not exist in type 'ListUsersQuery'"],
   ['colophon.GET("/admin-users/id/{id}", { path: { id: "7" } })', "'string' is not assignable to type 'number'"],
   ['colophon.POST("/admin-roles/edit/{id}", { path: { id: 7 } })', "Property 'body' is missing"],
-  [
-    'colophon.POST("/admin-roles/edit/{id}", { path: { id: 7 }, body: { name: 1 } })',
-    "'number' is not assignable to type 'string'",
-  ],
   [
     'colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, patch: { first: "A" } })',
     "'first' does not exist",
@@ -36,7 +30,6 @@ const cases: readonly (readonly [expression: string, problem?: string])[] = [
   // what it gives
   ['((await colophon.GET("/admin-roles/id/{id}", { path: { id: 7 } })).version ?? "").length'],
   ['(await colophon.POST("/admin-roles/add", { body: { name: "A", description: "B" } })).created?.toFixed()'],
-  [`${detail("{}")}?.gender.length`],
   // what `include` adds
   [`(await ${contributors}).data?.contributors[0]?.slug.length`, "possibly 'undefined'"],
   [`(await colophon.GET(${withSlugs})).data?.contributors[0]?.slug.length`],
@@ -44,19 +37,11 @@ const cases: readonly (readonly [expression: string, problem?: string])[] = [
   [`(await colophon.stream(${withSlugs}).next()).value?.slug.length`],
   [`(await colophon.pages(${withSlugs}).next()).value?.contributors[0]?.slug.length`],
   [`(await colophon.queryOptions(${withSlugs}).queryFn()).contributors[0]?.slug.length`],
-  [
-    'colophon.GET("/contributors", { query: { client: 1, include: "slog" } })',
-    `Type '"slog"' is not assignable to type '"slug"'`,
-  ],
-  [
-    'colophon.GET("/publishers", { query: { include: "slug" } })',
-    "'include' does not exist in type 'ListPublishersQuery'",
-  ],
+  [`colophon.GET(${withSlugs.replace("slug", "slog")})`, `Type '"slog"' is not assignable to type '"slug"'`],
   [`${detail('{ include: "public,client" }')}?.public.valueOf()`],
   [`${detail('{ include: "public,client" }')}?.client?.toFixed()`],
   [`${detail('{ include: "public,client" }')}?.type.length`, "possibly 'undefined'"],
   [`${detail('{ include: "public,public" }')}`, "is not assignable"],
-  [`${detail("{ include: perhaps }")}?.type.length`, "possibly 'undefined'"],
   [`${detail("{ include: either }")}?.public.valueOf()`, "possibly 'undefined'"],
 ];
 
@@ -74,19 +59,17 @@ const completions = [
   ['colophon.POST("/admin-roles/add", { body: { ', ["name", "description"], ["first_name", "username"]],
 ] as const;
 
+const showContributor = 'colophon.GET("/admin-contributors/id/{id}", { path: { id: 7 } })';
+const addRole = '(await colophon.POST("/admin-roles/add", { body: { name: "", description: "" } }))';
+
 /** Expressions, words in them, and what an editor shows of these. */
 const hovers = [
   [
-    'colophon.GET("/admin-contributors/id/{id}", { path: { id: 7 } })',
+    showContributor,
     "GET",
     'Call<"Shows a contributor; opens an edit lock for callers who may edit. Needs `view-contributors`.", AdminContributor',
   ],
-  ['colophon.GET("/admin-contributors/id/{id}", { path: { id: 7 } })', "GET", 'Failure<404, "Contributor not found">'],
-  [
-    'colophon.DELETE("/admin-roles/delete/{id}", { path: { id: 7 } })',
-    "DELETE",
-    "Deletes a role; users who held only this one get the default role. Needs `delete-roles`.",
-  ],
+  [showContributor, "GET", 'Failure<404, "Contributor not found">'],
   ['colophon.GET("/session")', "GET", "Needs a session."],
   [`colophon.GET(${withSlugs})`, "include", 'ListContributorsQuery.include?: "slug"'],
   [`colophon.GET(${withSlugs})`, "include", "Further fields to show"],
@@ -101,16 +84,8 @@ const hovers = [
     "Whether public endpoints show the contributor. By default `false`.",
   ],
   [`(await ${contributors}).data?.contributors[0]?.gender`, "gender", "Null if not known."],
-  [
-    '(await colophon.POST("/admin-roles/add", { body: { name: "", description: "" } })).error?.field',
-    "field",
-    '"Idempotency-Key"',
-  ],
-  [
-    '(await colophon.POST("/admin-roles/add", { body: { name: "", description: "" } })).error?.data',
-    "data",
-    '"Role with the same name already exists"',
-  ],
+  [`${addRole}.error?.field`, "field", '"Idempotency-Key"'],
+  [`${addRole}.error?.data`, "data", '"Role with the same name already exists"'],
 ] as const;
 
 /** What is begun, completed to an expression. */
@@ -120,7 +95,7 @@ const closed = (begun: string) =>
 const program = [
   'import { createClient } from "colophon-client";',
   'const colophon = createClient("http://localhost:3000");',
-  'declare const perhaps: "type" | undefined; declare const either: "type" | "public";',
+  'declare const either: "type" | "public";',
   ...[...cases, ...hovers].map(([expression]) => `void (${expression});`),
   ...completions.map(([begun]) => `void ${closed(begun)};`),
   "export {};",
@@ -145,17 +120,12 @@ describe("The client's types", () => {
   });
 
   it("let the compiler explain what is wrong, and accept what is right", async () => {
-    const found = Map.groupBy(await editor.problems(), ({ line }) => line - 3);
+    const problems = await editor.problems();
 
-    const messages = cases.map((_, index) =>
-      found
-        .get(index)
-        ?.map(({ message }) => message)
-        .join(),
-    );
-    const expected = cases.map(([, problem]) => problem && expect.stringContaining(problem));
-    const named = (all: readonly unknown[]) => all.map((each, index) => [cases[index]?.[0], each]);
-    expect(named(messages)).toEqual(named(expected));
+    for (const [index, [expression, problem]] of cases.entries()) {
+      const messages = problems.filter(({ line }) => line === index + 3).map(({ message }) => message);
+      expect([expression, messages.join()]).toEqual([expression, problem ? expect.stringContaining(problem) : ""]);
+    }
   });
 
   it.each(completions)("offer behind %s what fits, and nothing of other endpoints", async (begun, offered, others) => {
