@@ -7,7 +7,8 @@ import { type PageHandler, startApiGateway } from "../../infra/aws-local/api-gat
 import type { DataApiOptions } from "../../infra/aws-local/data-api/server.ts";
 import { freePort } from "../../infra/aws-local/http/free-port.ts";
 import { invokeApi } from "../../infra/aws-local/lambda/invoke-api.ts";
-import { type Lambda, type LambdaLimits, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
+import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
+import type { LambdaLimits } from "../../infra/aws-local/lambda/settings.ts";
 import { type DataApi, startDataApi } from "../../infra/aws-local/test/data-api.ts";
 import { type S3, startS3 } from "../../infra/aws-local/test/s3.ts";
 import { defaultName as owner } from "../../infra/local/database.ts";

@@ -1,9 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { listenToClients } from "../http/listen.ts";
-import { isFromPage } from "../http/loopback.ts";
-import { read } from "../http/request-body.ts";
 import { ServiceError } from "../http/service-error.ts";
-import { type Key, signatureErrors, verifier } from "../http/signature.ts";
+import type { Key } from "../http/signature.ts";
+import { bodyReader } from "../http/signed-body.ts";
 import {
   masterSecret,
   openSecrets,
@@ -67,20 +66,16 @@ export async function startDataApi(options: DataApiOptions) {
     limits,
     loginOf: ({ secretArn = "", database = "postgres" }) => ({ database, ...secretsManager.credentialsOf(secretArn) }),
   };
-  const verifiers = {
-    "rds-data": verifier("rds-data", options.key),
-    secretsmanager: verifier("secretsmanager", options.key),
+  const tooLarge = [413, "RequestEntityTooLargeException"] as const;
+  const readers = {
+    "rds-data": bodyReader("rds-data", options.key, ...tooLarge),
+    secretsmanager: bodyReader("secretsmanager", options.key, ...tooLarge),
   };
   const { intercept = (_, run) => run() } = options;
 
-  const bodyOf = async (request: IncomingMessage, signedFor: keyof typeof verifiers) => {
-    if (isFromPage(request)) throw new ServiceError(403, "AccessDeniedException", "No web page may ask the Data API");
+  const bodyOf = async (request: IncomingMessage, signedFor: keyof typeof readers) => {
     const headerBytes = request.rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
-    const received = await read(request, limits.requestBytes - headerBytes);
-    if (!received) throw new ServiceError(413, "RequestEntityTooLargeException");
-    const error = verifiers[signedFor](request, received);
-    if (error) throw new ServiceError(403, ...signatureErrors(signedFor)[error]);
-    return readJson(received.toString());
+    return readJson((await readers[signedFor](request, limits.requestBytes - headerBytes)).toString());
   };
 
   /** Undefined if the response needs nothing more. */

@@ -12,26 +12,10 @@ export const newKey = (): Key => ({
   secretAccessKey: randomBytes(32).toString("base64url"),
 });
 
-type Service = "rds-data" | "s3" | "lambda" | "secretsmanager";
+export type Service = "rds-data" | "s3" | "lambda" | "secretsmanager";
 
-/** What is wrong with a signature; each service has an error of its own. */
+/** What is wrong with a signature. */
 export type SignatureError = "missing" | "scope" | "key" | "time" | "signature" | "body";
-
-const mismatch: [string, string] = [
-  "InvalidSignatureException",
-  "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key " +
-    "and signing method. Consult the service documentation for details.",
-];
-
-/** Name and message of the error that AWS returns with 403; S3 has other errors. */
-export const signatureErrors = (service: Service): Readonly<Record<SignatureError, [string, string]>> => ({
-  missing: ["MissingAuthenticationTokenException", "Missing Authentication Token"],
-  scope: ["InvalidSignatureException", `Credential should be scoped to correct service: '${service}'.`],
-  key: ["UnrecognizedClientException", "The security token included in the request is invalid."],
-  time: ["InvalidSignatureException", "Signature expired or not yet current: it is valid for 15 minutes."],
-  signature: mismatch,
-  body: mismatch,
-});
 
 const form =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/[^/,]+\/([^/,]+)\/aws4_request), ?SignedHeaders=([\w;-]+), ?Signature=([0-9a-f]{64})$/;

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { type Environment, Failure } from "./environment.ts";
-import type { LambdaLimits } from "./lambda.ts";
 import { TooManyRequests } from "./refusals.ts";
+import type { LambdaLimits } from "./settings.ts";
 
 /** The environments of one function. */
 export type Environments = ReturnType<typeof openEnvironments>;

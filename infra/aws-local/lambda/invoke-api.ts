@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { read } from "../http/request-body.ts";
 import { ServiceError } from "../http/service-error.ts";
-import { type Key, signatureErrors, verifier } from "../http/signature.ts";
+import type { Key } from "../http/signature.ts";
+import { bodyReader } from "../http/signed-body.ts";
 import type { Lambda } from "./lambda.ts";
-import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
 
 const invocations = /^\/2015-03-31\/functions\/([^/?]+)\/invocations(?:\?(.*))?$/;
 const latest = "$LATEST";
@@ -24,16 +23,11 @@ interface InvokeResponse {
  * @returns whether it has responded
  */
 export const invokeApi = (lambda: Lambda, key: Key, versions: ReadonlyMap<string, Lambda> = new Map()) => {
-  const signatureErrorOf = verifier("lambda", key);
+  const bodyOf = bodyReader("lambda", key, 413, "RequestTooLargeException", "Request must be smaller");
   const all = new Map([...versions, [latest, lambda]]);
 
   const respond = async (request: IncomingMessage, target: string, version: string): Promise<InvokeResponse> => {
-    if (request.headers.origin !== undefined)
-      throw new ServiceError(403, "AccessDeniedException", "Functions can be invoked from no web page");
-    const body = await read(request, bodyBytesMax);
-    if (!body) throw new ServiceError(413, "RequestTooLargeException", "Request must be smaller");
-    const error = signatureErrorOf(request, body);
-    if (error) throw new ServiceError(403, ...signatureErrors("lambda")[error]);
+    const body = await bodyOf(request, bodyBytesMax);
     // A function is named by its name, its ARN, or account and name: `123456789012:function:name`.
     const name = target.replaceAll("%3A", ":").replace(/^(?:arn:aws:lambda:[\w-]+:)?\d{12}:function:/, "");
     const invoked = all.get(version);
@@ -75,15 +69,11 @@ function parsePayload(text: string): unknown {
 }
 
 function errorResponse(error: unknown): InvokeResponse {
-  if (error instanceof RequestTooLarge) return errorResponse(new ServiceError(413, error.name, error.message));
-  // This error's message begins with a small letter (Lambda API reference, "Invoke").
-  if (error instanceof TooManyRequests) {
-    const body = { Type: "User", message: error.message, Reason: error.reason };
-    return { status: 429, body, headers: { "x-amzn-ErrorType": error.name } };
-  }
   if (!(error instanceof ServiceError)) throw error;
-  const { status, type, message } = error;
-  return { status, body: { Type: "User", Message: message }, headers: { "x-amzn-ErrorType": type } };
+  const { status, type, message, members } = error;
+  // The message of a throttled request alone begins with a small letter (Lambda API reference, "Invoke").
+  const body = { Type: "User", [status === 429 ? "message" : "Message"]: message, ...members };
+  return { status, body, headers: { "x-amzn-ErrorType": type } };
 }
 
 function send(response: ServerResponse, { status, body, headers }: InvokeResponse): void {

@@ -10,7 +10,7 @@ import { type Environments, openEnvironments } from "./environments.ts";
 import { openLimiter } from "./limiter.ts";
 import { type FunctionError, type LogLevel, responseTooLarge } from "./messages.ts";
 import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
-import type { FunctionSettings, Variables } from "./settings.ts";
+import { type FunctionSettings, type LambdaLimits, lambdaLimits, type Variables } from "./settings.ts";
 import type { Prelude } from "./stream.ts";
 
 export interface LambdaOptions {
@@ -30,33 +30,6 @@ export interface LambdaOptions {
 }
 
 export type Print = (level: LogLevel, text: string) => void;
-
-export interface LambdaLimits {
-  /** Of an event, as JSON. */
-  readonly requestBytes: number;
-  /** Of a buffered result, as JSON. */
-  readonly responseBytes: number;
-  readonly streamedBytes: number;
-  /** Environments of one function at the same time; further invocations wait. */
-  readonly environments: number;
-  /** An invocation that has run for so long leaves its processor to another one. */
-  readonly longInMilliseconds: number;
-  /** How long API Gateway waits. An invocation that has waited for others for half of that time is throttled. */
-  readonly gatewayInMilliseconds: number;
-}
-
-/**
- * AWS, "Lambda quotas": 6 MB each way, 200 MB streamed. API Gateway waits 29 s for a buffered response. A machine has room
- * for fewer environments than AWS.
- */
-export const lambdaLimits: LambdaLimits = {
-  requestBytes: 6_291_456,
-  responseBytes: 6_291_556,
-  streamedBytes: 200 * 1_048_576,
-  environments: 16,
-  longInMilliseconds: 500,
-  gatewayInMilliseconds: 29_000,
-};
 
 const throttlePauseInMilliseconds = 1_000;
 
@@ -155,7 +128,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
       return await read(await run.result);
     } catch (error) {
       if (error instanceof TooManyRequests)
-        log({ errorType: error.name, errorMessage: `${error.message} (${error.reason})` });
+        log({ errorType: error.name, errorMessage: `${error.message} (${error.members.Reason})` });
       if (!(error instanceof Failure)) throw error;
       // The build has already reported its errors.
       if (error.reason.errorType !== "BuildFailure") log(error.reason);

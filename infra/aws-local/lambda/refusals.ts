@@ -1,14 +1,15 @@
+import { ServiceError } from "../http/service-error.ts";
+
 /** The event is larger than Lambda accepts. */
-export class RequestTooLarge extends Error {
-  override readonly name = "RequestTooLargeException";
+export class RequestTooLarge extends ServiceError {
+  constructor(message: string) {
+    super(413, "RequestTooLargeException", message);
+  }
 }
 
 /** The invocation is throttled (Lambda API reference, "Invoke"): it has not begun, and never will. */
-export class TooManyRequests extends Error {
-  override readonly name = "TooManyRequestsException";
-  readonly reason = "ConcurrentInvocationLimitExceeded";
-
+export class TooManyRequests extends ServiceError {
   constructor() {
-    super("Rate Exceeded.");
+    super(429, "TooManyRequestsException", "Rate Exceeded.", { Reason: "ConcurrentInvocationLimitExceeded" });
   }
 }

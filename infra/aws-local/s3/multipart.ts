@@ -1,7 +1,8 @@
 import { hash, randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
+import { ServiceError } from "../http/service-error.ts";
 import type { Bucket, Upload } from "./bucket.ts";
-import { type Call, malformed, type Response, S3Error } from "./call.ts";
+import { type Call, malformed, type Response } from "./call.ts";
 import { newHeaders, versionHeaders } from "./objects.ts";
 import { contentsOf, element, textOf } from "./xml.ts";
 
@@ -52,7 +53,7 @@ export async function abortMultipartUpload(call: Call): Promise<Response> {
 function uploadOf({ bucket, key, query }: Call): Upload {
   const upload = bucket.uploads.get(query.get("uploadId") ?? "");
   if (upload?.key === key) return upload;
-  throw new S3Error(
+  throw new ServiceError(
     404,
     "NoSuchUpload",
     "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed.",
@@ -61,21 +62,21 @@ function uploadOf({ bucket, key, query }: Call): Upload {
 
 type Part = Upload["parts"] extends Map<number, infer Value> ? Value : never;
 
-/** @throws {S3Error} when the list names a part that was not uploaded, or one that is too small */
+/** @throws {ServiceError} when the list names a part that was not uploaded, or one that is too small */
 function partsOf({ parts }: Upload, xml: string): Part[] {
   const listed = contentsOf("Part", xml);
   if (listed.length === 0) throw malformed();
   const found = listed.map((each) => {
     const part = parts.get(Number(textOf("PartNumber", each)));
     if (part?.etag === `"${textOf("ETag", each)?.replaceAll('"', "")}"`) return part;
-    throw new S3Error(
+    throw new ServiceError(
       400,
       "InvalidPart",
       "One or more of the specified parts could not be found. The part may not have been uploaded, or the specified entity tag may not match the part's entity tag.",
     );
   });
   if (found.slice(0, -1).some(({ size }) => size < partBytesMin))
-    throw new S3Error(400, "EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size");
+    throw new ServiceError(400, "EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size");
   return found;
 }
 

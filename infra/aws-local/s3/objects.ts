@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
+import { ServiceError } from "../http/service-error.ts";
 import { type Bucket, isVersionId, type ObjectHeaders, type OpenObject, type Version } from "./bucket.ts";
-import { type Call, malformed, noSuchBucket, notImplemented, type Response, S3Error } from "./call.ts";
+import { type Call, malformed, noSuchBucket, notImplemented, type Response } from "./call.ts";
 import { contentsOf, element, textOf } from "./xml.ts";
 
 /** The headers of an upload that belong to the object. */
@@ -30,7 +31,7 @@ export async function putObject({ bucket, key, headers, body }: Call): Promise<R
 
 /**
  * The object, or the requested version.
- * @throws {S3Error} when it is not there, or is a delete marker
+ * @throws {ServiceError} when it is not there, or is a delete marker
  */
 async function findObject(
   bucket: Bucket,
@@ -41,16 +42,16 @@ async function findObject(
   const version = versionId === null ? versions[0] : versions.find(({ id }) => id === versionIdOf(versionId));
   const object = version?.isDeleteMarker ? undefined : version && (await bucket.open(key, version));
   if (version && object) return { version, object };
-  if (versionId === null) throw new S3Error(404, "NoSuchKey", "The specified key does not exist.");
+  if (versionId === null) throw new ServiceError(404, "NoSuchKey", "The specified key does not exist.");
   throw version
-    ? new S3Error(405, "MethodNotAllowed", "The specified method is not allowed against this resource.")
-    : new S3Error(404, "NoSuchVersion", "The specified version does not exist.");
+    ? new ServiceError(405, "MethodNotAllowed", "The specified method is not allowed against this resource.")
+    : new ServiceError(404, "NoSuchVersion", "The specified version does not exist.");
 }
 
-/** @throws {S3Error} when nothing can have this id */
+/** @throws {ServiceError} when nothing can have this id */
 function versionIdOf(text: string): string {
   if (isVersionId(text)) return text;
-  throw new S3Error(400, "InvalidArgument", "Invalid version id specified");
+  throw new ServiceError(400, "InvalidArgument", "Invalid version id specified");
 }
 
 export async function getObject({ bucket, key, query, headers, method }: Call): Promise<Response> {
@@ -58,7 +59,7 @@ export async function getObject({ bucket, key, query, headers, method }: Call): 
   await using found = object;
   const { etag = "" } = found.headers;
   if (headers["if-match"]?.includes(etag) === false)
-    throw new S3Error(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+    throw new ServiceError(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
   const common = { ...found.headers, ...versionHeaders(bucket, version), "accept-ranges": "bytes" };
   if (headers["if-none-match"]?.includes(etag)) return { status: 304, headers: common };
   const [start, end] = rangeOf(headers.range, found.size);
@@ -72,14 +73,14 @@ export async function getObject({ bucket, key, query, headers, method }: Call): 
 
 /**
  * Where the range begins and ends.
- * @throws {S3Error} when the object has no byte of it
+ * @throws {ServiceError} when the object has no byte of it
  */
 function rangeOf(range: string | undefined, size: number): readonly [number, number] {
   if (range === undefined) return [0, size];
   const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(range) ?? [];
   if (first === undefined) throw notImplemented();
   const start = Number(first);
-  if (start >= size) throw new S3Error(416, "InvalidRange", "The requested range is not satisfiable");
+  if (start >= size) throw new ServiceError(416, "InvalidRange", "The requested range is not satisfiable");
   return [start, last ? Math.min(size, Number(last) + 1) : size];
 }
 
@@ -128,16 +129,14 @@ export async function deleteObjects({ bucket, body }: Call): Promise<Response> {
   const text = body.toString();
   const objects = contentsOf("Object", text).map((each) => [textOf("Key", each), textOf("VersionId", each)] as const);
   if (objects.length === 0 || objects.length > objectsPerCallMax) throw malformed();
-  const isQuiet = text.includes("<Quiet>true</Quiet>");
-  const remove = async ([key, versionId]: (typeof objects)[number]): Promise<string> => {
+  // The verbose result would name each object.
+  if (!text.includes("<Quiet>true</Quiet>")) throw notImplemented();
+  const remove = async ([key, versionId]: (typeof objects)[number]) => {
     if (key === undefined) throw malformed();
-    const version = await deleteFrom(bucket, key, versionId);
-    const marker = version?.isDeleteMarker ? { DeleteMarker: true, DeleteMarkerVersionId: version.id } : {};
-    return isQuiet ? "" : element("Deleted", { Key: key, VersionId: versionId, ...marker });
+    await deleteFrom(bucket, key, versionId);
   };
-  let results = "";
   // A marker is written to the disk: one after the other, a thousand would take longer than a client waits.
   for (let from = 0; from < objects.length; from += deletedAtOnce)
-    results += (await Promise.all(objects.slice(from, from + deletedAtOnce).map(remove))).join("");
-  return { status: 200, body: `<DeleteResult>${results}</DeleteResult>` };
+    await Promise.all(objects.slice(from, from + deletedAtOnce).map(remove));
+  return { status: 200, body: "<DeleteResult></DeleteResult>" };
 }

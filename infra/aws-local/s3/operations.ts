@@ -34,7 +34,7 @@ const unimplemented = /^if-(?!match$|none-match$)/;
 
 /**
  * The work that a request asks for.
- * @throws {S3Error} and a URIError for a key that is not encoded as in URLs
+ * @throws {ServiceError} and a URIError for a key that is not encoded as in URLs
  */
 export function operationOf(
   buckets: ReadonlyMap<string, Bucket>,

@@ -93,11 +93,8 @@ describe("S3", () => {
     expect(await keys()).toEqual(all.toSorted());
     expect(await get("Ä <&\"'> \n\u0001%2f")).toBe("Ä <&\"'> \n\u0001%2f");
     expect(existsSync(join(s3.folder(Bucket), "../../up.object"))).toBe(false);
-    const { Deleted } = await s3.client.deleteObjects({
-      Bucket,
-      Delete: { Objects: [...all, "no"].map((Key) => ({ Key })) },
-    });
-    expect(Deleted?.map(({ Key }) => Key)).toEqual([...all, "no"]);
+    const Objects = [...all, "no"].map((Key) => ({ Key }));
+    await s3.client.deleteObjects({ Bucket, Delete: { Objects, Quiet: true } });
     expect(await keys()).toEqual([]);
   });
 

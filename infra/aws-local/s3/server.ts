@@ -2,11 +2,11 @@ import { chmod, mkdir } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { listenToClients } from "../http/listen.ts";
-import { isFromPage } from "../http/loopback.ts";
-import { read } from "../http/request-body.ts";
-import { type Key, type SignatureError, verifier } from "../http/signature.ts";
+import { ServiceError } from "../http/service-error.ts";
+import type { Key } from "../http/signature.ts";
+import { bodyReader } from "../http/signed-body.ts";
 import { type Bucket, type BucketOptions, openBucket } from "./bucket.ts";
-import { type Response, S3Error } from "./call.ts";
+import type { Response } from "./call.ts";
 import { operationOf } from "./operations.ts";
 
 export interface S3Options {
@@ -46,15 +46,12 @@ export async function startS3({
   const buckets = new Map<string, Bucket>();
   for (const { name, versioned = false } of options)
     buckets.set(name, await openBucket(join(directory, name), versioned));
-  const signatureErrorOf = verifier("s3", key);
+  const bodyOf = bodyReader("s3", key, 400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size");
 
   const respond = async (request: IncomingMessage): Promise<Response | undefined> => {
-    const body = await read(request, bodyBytesMax);
-    if (!body) throw new S3Error(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size");
-    const signatureError = isFromPage(request) ? "missing" : signatureErrorOf(request, body);
-    if (signatureError) throw new S3Error(...signatureErrors[signatureError]);
+    const body = await bodyOf(request, bodyBytesMax);
     const { "x-amz-expected-bucket-owner": owner = account } = request.headers;
-    if (owner !== account) throw new S3Error(403, "AccessDenied", "Access Denied");
+    if (owner !== account) throw new ServiceError(403, "AccessDenied", "Access Denied");
     const operation = operationOf(buckets, request, body);
     return await serve(`${request.method} ${request.url?.replace(/[?&]x-id=\w+/, "")}`, operation);
   };
@@ -67,31 +64,18 @@ export async function startS3({
   return await listenToClients(server, port);
 }
 
-const signatureErrors: Readonly<Record<SignatureError, ConstructorParameters<typeof S3Error>>> = {
-  missing: [403, "AccessDenied", "Access Denied"],
-  scope: [400, "AuthorizationHeaderMalformed", "The authorization header is malformed."],
-  key: [403, "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records."],
-  time: [403, "RequestTimeTooSkewed", "The difference between the request time and the current time is too large."],
-  signature: [
-    403,
-    "SignatureDoesNotMatch",
-    "The calculated request signature does not match the signature you provided.",
-  ],
-  body: [400, "XAmzContentSHA256Mismatch", "The 'x-amz-content-sha256' header does not match what was computed."],
-};
-
 function errorResponse(error: NodeJS.ErrnoException): Response {
-  const { status, code, message } = s3ErrorOf(error);
-  return { status, body: `<Error><Code>${code}</Code><Message>${message}</Message></Error>` };
+  const { status, type, message } = serviceErrorOf(error);
+  return { status, body: `<Error><Code>${type}</Code><Message>${message}</Message></Error>` };
 }
 
-function s3ErrorOf(error: NodeJS.ErrnoException): S3Error {
-  if (error instanceof S3Error) return error;
-  if (error instanceof URIError) return new S3Error(400, "InvalidURI", "Couldn't parse the specified URI.");
+function serviceErrorOf(error: NodeJS.ErrnoException): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof URIError) return new ServiceError(400, "InvalidURI", "Couldn't parse the specified URI.");
   // Of the file system, whose names are shorter than S3's keys.
-  if (error.code === "ENAMETOOLONG") return new S3Error(400, "KeyTooLongError", "Your key is too long");
+  if (error.code === "ENAMETOOLONG") return new ServiceError(400, "KeyTooLongError", "Your key is too long");
   console.error(error);
-  return new S3Error(500, "InternalError", "We encountered an internal error. Please try again.");
+  return new ServiceError(500, "InternalError", "We encountered an internal error. Please try again.");
 }
 
 function send(response: ServerResponse, { status, headers = {}, body }: Response): void {

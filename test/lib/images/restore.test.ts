@@ -65,7 +65,7 @@ const versionsOf = async (Prefix = key) => {
 
 /** As S3 does after a while. */
 const expire = async (Key: string) =>
-  client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects: await versionsOf(Key) } }));
+  client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects: await versionsOf(Key), Quiet: true } }));
 
 const writes = () => s3.requests.filter((each) => !each.startsWith("GET "));
 
