@@ -12,7 +12,7 @@ import * as changes from "../../lib/queries/changes.ts";
 
 /**
  * All editors wait during a call, which should end within the 8 s of an attempt, also on a busy machine. A change of a
- * user takes some 10 ms; one of an import may have 500 records, each of which takes some 2 ms. A dry run is one call.
+ * user takes some 10 ms; one of an import may have 250 records, each of which takes some 2 ms. A dry run is one call.
  */
 const changesPerCall = { ofUser: 100, ofImport: 1 };
 /** A run begins no call that might not end in time, and none whose result might exceed the 6 MB of Lambda. */

@@ -90,7 +90,8 @@ export interface Batch {
   readonly isLast: boolean;
 }
 
-const batchLines = 500;
+/** Who edits a contributor of a batch waits until it is done. */
+const batchLines = 250;
 const batchBytes = 512 * 1024;
 
 /** The lines in batches; of an empty file one that is empty. */
