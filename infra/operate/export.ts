@@ -1,5 +1,5 @@
 import { createWriteStream } from "node:fs";
-import { access, rename, rm } from "node:fs/promises";
+import { access, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -32,7 +32,7 @@ interface Export {
 
 /** Lets a stage, or the local service, export its catalogue, and downloads the file. */
 async function exportCatalogue({ client, out, report, ...where }: Export): Promise<void> {
-  if (out !== undefined) await access(dirname(out));
+  if (out !== undefined) await expectWritable(out);
   report("ops-export reads the catalogue");
   const result = await resultOf({ name: "ops/export", payload: JSON.stringify({ client }), ...where });
   const { target, bytes, lines, leftOut } = z.parse(resultSchema, result);
@@ -59,6 +59,13 @@ const resultSchema = z.object({
   lines: z.record(z.string(), z.number()),
   leftOut: z.number(),
 });
+
+/** @throws if there is a directory of this name, or none for the file */
+async function expectWritable(file: string): Promise<void> {
+  await access(dirname(file));
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isDirectory()) throw new Error(`${file} is a directory, not a file`);
+}
 
 /** A file that is there is whole: until then it has another name. */
 async function writeFile(body: Readable, file: string): Promise<void> {

@@ -67,12 +67,16 @@ describe("npm run export", () => {
     [["--client", "9"], "There is no client 9"],
     [["--client", "first"], "--client takes a client's id, not first"],
     [["--stage", "prod", "--url", "http://localhost"], "--url and --data are for the local service"],
+    [["--out", tmpdir()], `${tmpdir()} is a directory, not a file\n`],
+    [["--out", "nowhere/all.jsonl"], "There is no file or directory nowhere\n"],
   ])("fails with %j, and writes nothing", async (words, message) => {
-    const { code, output, complaint } = await run(...words, "--out", "all.jsonl");
+    const { code, output, complaint } = await run("--out", "all.jsonl", ...words);
 
     expect({ code, output }).toEqual({ code: 1, output: "" });
     expect(complaint).toContain(message);
     expect(await readdir(folder)).toEqual([]);
+    // It has not let the function read everything before.
+    if (words[0] === "--out") expect(complaint).toBe(message);
   });
 
   it("leaves no part of a file when the download breaks off", async () => {
