@@ -14,7 +14,7 @@ function changesInWords(result: z.output<typeof changes>, _: unknown, width: num
     `${change.id}`,
     timeOf(change.at),
     userOf(change.by, change),
-    cell([change.record, change.name, change.endpoint]),
+    cell([change.record, change.name, isNarrow(width) ? change.endpoint?.replace("/", "/\n") : change.endpoint]),
     cell([
       change.undoes && `undoes ${change.undoes.join(", ")}`,
       ...change.what,
@@ -136,9 +136,10 @@ const userOf = (name: string | null, by: { userId: number | null; endpoint: stri
 
 const cell = (lines: readonly unknown[]): string => lines.filter(Boolean).join("\n");
 
-/** On a narrow terminal date and time are below each other. */
+const isNarrow = (width: number): boolean => width < 100;
+/** The longest endpoint fits in a record's cell. On a narrow terminal its parts are below each other, as date and time. */
 const widths = (width: number): Readonly<Record<string, number>> =>
-  width < 100 ? { at: 10, by: 13, record: 15 } : { by: 20, record: 30 };
+  isNarrow(width) ? { at: 10, by: 13, record: 19 } : { by: 20, record: 32 };
 
 function tableOf(heads: readonly string[], rows: readonly (readonly string[])[], width: number): readonly string[] {
   if (rows.length === 0) return [];
