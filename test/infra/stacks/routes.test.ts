@@ -1,20 +1,19 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { apiDocument, isServed } from "../../../infra/api/document.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName, isNavigation, isPublicRecord, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { type Properties, type Resource, type Template, templateText, useSynthesis } from "./synthesis.ts";
+import { type Properties, type Template, templateText, useChangedSynthesis, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
+const changed = useChangedSynthesis();
 
-const byName = ({ Properties }: Resource) => Properties.FunctionName as string;
+const lambdaIn = (template: Template, name: string) => template.the("Lambda::Function", "FunctionName", name);
 
 /** What a stage calls to run a function: its alias. */
 function arnOf(template: Template, name: string): string {
-  const lambda = template.all("Lambda::Function").find((each) => byName(each) === name);
-  const alias = template.all("Lambda::Alias").find(({ Properties }) => Properties.FunctionName.Ref === lambda?.id);
+  const { id } = lambdaIn(template, name);
+  const alias = template.all("Lambda::Alias").find(({ Properties }) => Properties.FunctionName.Ref === id);
   return `\${${alias?.id}}`;
 }
 
@@ -59,9 +58,12 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
       ...(stage.smoke ? ["ops-smoke"] : []),
       "ops-release-on-deploy",
     ];
-    expect(template.all("Lambda::Function").map(byName).sort()).toEqual(
-      names.map((each) => `colophon-${name}-${each}`).sort(),
-    );
+    expect(
+      template
+        .each("Lambda::Function")
+        .map(({ FunctionName }) => FunctionName)
+        .sort(),
+    ).toEqual(names.map((each) => `colophon-${name}-${each}`).sort());
   });
 
   it("gives a list as long as its stream may take, a public record as long as the edge waits, and everything else as long as API Gateway does", () => {
@@ -71,19 +73,13 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
       if (declaration.needsFileService) return stage.images.concurrent;
       return isNavigation(declaration) ? stage.signIn?.concurrent : undefined;
     };
-    for (const declaration of served) {
-      const isList = "list" in declaration.response;
-      const lambda = template
-        .all("Lambda::Function")
-        .find((each) => byName(each) === `colophon-${name}-${functionName(declaration)}`);
-      expect([
-        functionName(declaration),
-        lambda?.Properties.Timeout,
-        lambda?.Properties.ReservedConcurrentExecutions,
-      ]).toEqual([
-        functionName(declaration),
-        isList ? stage.streams.secondsMax : isPublicRecord(declaration) ? 8 : 29,
-        concurrencyOf(declaration),
+    for (const each of served) {
+      const its = lambdaIn(template, `colophon-${name}-${functionName(each)}`).Properties;
+      const timeout = "list" in each.response ? stage.streams.secondsMax : isPublicRecord(each) ? 8 : 29;
+      expect([its.FunctionName, its.Timeout, its.ReservedConcurrentExecutions]).toEqual([
+        its.FunctionName,
+        timeout,
+        concurrencyOf(each),
       ]);
     }
   });
@@ -105,30 +101,19 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
   });
 
   it("runs Node.js 24 on arm64, with source maps and one log, kept as long as the stage says", () => {
-    const logs = new Set<string>();
-    for (const { Properties } of template.all("Lambda::Function")) {
-      const { LogGroup: log, LogFormat } = Properties.LoggingConfig;
-      const group = template.find(log).Properties;
-      logs.add(group.LogGroupName);
-      expect(group).toMatchObject({
-        LogGroupName: `/colophon/${name}/functions`,
-        RetentionInDays: logRetentionDays,
-      });
-      expect({ ...Properties, LogFormat }).toMatchObject({
-        Runtime: "nodejs24.x",
-        Architectures: ["arm64"],
-        Handler: "index.handler",
-        LogFormat: "Text",
-      });
-      expect(Properties.Environment.Variables.NODE_OPTIONS).toBe("--enable-source-maps");
+    const log = template.the("Logs::LogGroup", "LogGroupName", `/colophon/${name}/functions`);
+    expect(log.Properties.RetentionInDays).toBe(logRetentionDays);
+    for (const lambda of template.each("Lambda::Function")) {
+      expect(lambda).toMatchObject({ Runtime: "nodejs24.x", Architectures: ["arm64"], Handler: "index.handler" });
+      expect(lambda.LoggingConfig).toEqual({ LogGroup: { Ref: log.id }, LogFormat: "Text" });
+      expect(lambda.Environment.Variables.NODE_OPTIONS).toBe("--enable-source-maps");
     }
-    expect(logs.size).toBe(1);
   });
 
   it("throttles each method by its kind, and preflights by what is left", () => {
     const { MethodSettings } = template.one("ApiGateway::Stage").Properties;
     const limits = Object.fromEntries(
-      (MethodSettings as Resource["Properties"][]).map((each) => [
+      (MethodSettings as Properties[]).map((each) => [
         `${each.HttpMethod} ${each.ResourcePath.slice(1).replaceAll("~1", "/")}`,
         { rate: each.ThrottlingRateLimit, burst: each.ThrottlingBurstLimit },
       ]),
@@ -165,60 +150,39 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
       FixedRate: 0.05,
       ReservoirSize: 0,
     });
-    expect((MethodSettings as Resource["Properties"][]).map((each) => each.DataTraceEnabled)).not.toContain(true);
-  });
-
-  it("has a firewall and a domain as its settings say", () => {
-    // With an edge it stands before that.
-    const acls = stage.firewall && !stage.edge ? 1 : 0;
-    expect(template.all("WAFv2::WebACL")).toHaveLength(acls);
-    expect(template.all("WAFv2::WebACLAssociation")).toHaveLength(acls);
-    expect(template.all("ApiGateway::DomainName").map(({ Properties }) => Properties.DomainName)).toEqual(
-      stage.domain ? [stage.domain.name] : [],
-    );
-    expect(template.one("ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint ?? false).toBe(
-      stage.domain !== undefined,
-    );
+    expect((MethodSettings as Properties[]).map((each) => each.DataTraceEnabled)).not.toContain(true);
   });
 });
 
-/** The files of a function's asset. */
-async function assetOf(template: Template, name: string): Promise<string[]> {
-  const lambda = template.all("Lambda::Function").find((each) => byName(each) === name);
-  const hash = lambda?.Properties.Code.S3Key.replace(".zip", "");
-  return await readdir(join(synthesis.directory, `asset.${hash}`), { recursive: true });
-}
+describe("A stage", () => {
+  const signingIn = endpoints.filter(({ needsSignIn }) => needsSignIn).map(functionName);
 
-describe("A stage without uploads", () => {
-  it("has no bucket, no CDN and no queue, and schedules nothing for images", () => {
-    const template = synthesis.template("colophon-dev");
-    const types = new Set(template.resources.map(({ Type }) => Type.split("::")[1]));
+  it("has no trace of images and sign-in without uploads and sign-in", () => {
+    const { resources, text } = synthesis.template("colophon-dev");
+    const types = new Set(resources.map(({ Type }) => Type.split("::")[1]));
 
-    for (const type of ["S3", "CloudFront", "SQS"]) expect(types).not.toContain(type);
-    expect(template.text).not.toMatch(/IMAGE_BUCKET|s3:|ops-invalidate-images/);
+    for (const type of ["S3", "CloudFront", "SQS", "SecretsManager"]) expect(types).not.toContain(type);
+    expect(text).not.toMatch(/IMAGE_BUCKET|s3:|ops-invalidate-images|SIGN_IN|SignerSecret|\$\.signIn/);
   });
 
-  it("ships no sharp", async () => {
-    const template = synthesis.template("colophon-dev");
-    for (const each of template.all("Lambda::Function")) {
-      expect((await assetOf(template, byName(each))).sort()).toEqual(["index.mjs", "index.mjs.map"]);
-    }
+  it("has a key of its own for attempts to sign in, which nobody has seen", () => {
+    const [key, ...others] = synthesis
+      .template("colophon-prod")
+      .all("SecretsManager::Secret")
+      .filter(({ id }) => id.startsWith("SignIn"));
+
+    expect(others).toEqual([]);
+    expect(key?.Properties.GenerateSecretString).toEqual({ PasswordLength: 64, ExcludePunctuation: true });
   });
-});
 
-describe("A stage with uploads", () => {
-  it("ships sharp for arm64 with the functions that make images, and with no other", async () => {
-    const template = synthesis.template("colophon-prod");
-    const shipping = [];
-    for (const each of template.all("Lambda::Function")) {
-      const native = (await assetOf(template, byName(each))).filter((file) => /sharp-[\w-]+\/.*\.node$/.test(file));
-      if (native.length > 0) shipping.push([byName(each).replace("colophon-prod-", ""), ...native]);
-    }
+  it("takes its address from the request where it has no edge, and the cookie's properties from the settings", () => {
+    const cookie = { SIGN_IN_COOKIE_DOMAIN: "example.com", SIGN_IN_SAME_SITE: "strict" };
+    const variablesOf = (stage: string, name: string, { template } = changed) =>
+      lambdaIn(template(`colophon-${stage}`), `colophon-${stage}-${name}`).Properties.Environment.Variables;
 
-    const file = expect.stringMatching(/^node_modules\/@img\/sharp-linux-arm64\/.*\.node$/);
-    expect(shipping.sort()).toEqual([
-      ["admin-contributors-update-avatar", file],
-      ["admin-users-update-image", file],
-    ]);
+    for (const each of signingIn) expect(variablesOf("dev", each)).not.toHaveProperty("SIGN_IN_API_ADDRESS");
+    for (const each of ["sign-in-callback", "sign-out"]) expect(variablesOf("dev", each)).toMatchObject(cookie);
+    const { SIGN_IN_API_ADDRESS } = variablesOf("prod", "sign-in-begin", synthesis);
+    expect(SIGN_IN_API_ADDRESS).toBe("https://api.example.com");
   });
 });

@@ -1,188 +1,203 @@
-import { execFile } from "node:child_process";
-import { appendFile, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { appendFile, cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { Stack } from "aws-cdk-lib";
 import { Bucket } from "aws-cdk-lib/aws-s3";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { isServed } from "../../../infra/api/document.ts";
 import { makeApp } from "../../../infra/stacks/app.ts";
 import { settings } from "../../../infra/stages.ts";
-import { copyOf, manifestOf, stacks, synthesize, type Template, useSynthesis } from "./synthesis.ts";
-
-// A synthesis takes twenty seconds of a processor, which others use as well.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
-const run = promisify(execFile);
-const root = join(import.meta.dirname, "../../..");
+import { editContributor } from "../../../lib/contract/admin-contributors.ts";
+import { declare, functionName } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import {
+  type Properties,
+  stacks,
+  stacksOf,
+  synthesizeProd,
+  type Template,
+  templateText,
+  useSynthesis,
+} from "./synthesis.ts";
 
 const synthesis = useSynthesis();
-
-/** A stage and its database, which have one name. */
-const settingsWith = (stage: string) => ({
-  ...settings,
-  databases: settings.databases.filter(({ name }) => name === stage),
-  stages: settings.stages.filter(({ name }) => name === stage),
-});
-
-/** Where each function's code lies, by its name. */
-const codeOf = (template: Template): Record<string, string> =>
-  Object.fromEntries(
-    template.all("Lambda::Function").map(({ Properties }) => [Properties.FunctionName, Properties.Code.S3Key]),
-  );
+const root = join(import.meta.dirname, "../../..");
 
 describe("npm run synth", () => {
-  it("works without credentials, without a region and without a network", async () => {
-    const directory = join(root, "node_modules/.cache", `colophon-synth-${process.pid}`);
-    const nowhere = "http://127.0.0.1:9";
-    const { PATH = "" } = process.env;
-    const env = {
-      PATH,
-      CDK_OUTDIR: directory,
-      HTTPS_PROXY: nowhere,
-      HTTP_PROXY: nowhere,
-      AWS_EC2_METADATA_DISABLED: "1",
-    };
-    await run("npm", ["run", "--silent", "synth"], { cwd: root, env });
-    const templates = (await readdir(directory)).filter((file) => file.endsWith(".template.json"));
-    await rm(directory, { recursive: true });
+  it("makes the stacks of the settings, each in its region, and needs to know nothing else of the account", async () => {
+    const manifest = JSON.parse(await readFile(join(synthesis.directory, "manifest.json"), "utf8"));
+    const made = await stacksOf(synthesis);
 
-    expect(templates.sort()).toEqual(stacks.map((each) => `${each}.template.json`).sort());
-  });
-});
-
-describe("Templates", () => {
-  it.each(stacks)("stay within what CloudFormation takes: %s", async (stack) => {
-    const { resources } = synthesis.template(stack);
-    const { size } = await stat(join(synthesis.directory, `${stack}.template.json`));
-
-    // CloudFormation takes 500 resources and a megabyte.
-    expect(resources.length).toBeLessThanOrEqual(300);
-    expect(size).toBeLessThanOrEqual(400_000);
-  });
-
-  it("of stacks that hold data, or what those need, cannot be deleted by mistake", async () => {
-    const { artifacts } = await manifestOf(synthesis);
-
-    expect(stacks.filter((each) => artifacts[each].properties.terminationProtection)).toEqual([
-      "colophon-account",
-      "colophon-prod-database",
-      "colophon-prod-backup",
-      "colophon-prod",
-      "colophon-prod-image-backup",
-      "colophon-prod-eu-central-1-firewall",
-    ]);
-  });
-
-  it.each(stacks)("name no machine: %s", (stack) => {
-    expect(synthesis.template(stack).text).not.toContain(root);
-  });
-
-  it("are for the settings' account and region, and need to know nothing else of it", async () => {
-    const { artifacts, missing } = await manifestOf(synthesis);
-
-    for (const stack of stacks) {
-      const region = stack.endsWith("backup")
-        ? "eu-west-1"
-        : /-(cdn-alarms|firewall)$/.test(stack)
-          ? "us-east-1"
-          : "eu-central-1";
-      expect([stack, artifacts[stack].environment]).toEqual([stack, `aws://123456789012/${region}`]);
+    expect(Object.keys(made).sort()).toEqual([...stacks].sort());
+    const regions = { backup: "eu-west-1", alarms: "us-east-1", firewall: "us-east-1" } as Properties;
+    for (const [stack, { environment }] of Object.entries(made)) {
+      const region = regions[stack.split("-").at(-1) ?? ""] ?? "eu-central-1";
+      // Only with credentials of this account the CDK's command line deploys.
+      expect([stack, environment]).toEqual([stack, `aws://123456789012/${region}`]);
     }
     // The CDK's command line would ask the account for what is missing, and synthesise again.
-    expect(missing).toBeUndefined();
+    expect(manifest.missing).toBeUndefined();
   });
 
-  it("are the account's and region's alone", async () => {
-    const { databases, stages } = settings;
-    const account = { id: "210987654321", region: "eu-west-3" };
-    const moved = { account, databases, stages: stages.filter(({ domain }) => !domain) };
-    const elsewhere = await synthesize(synthesis.functions, moved);
-    const { artifacts } = await manifestOf(elsewhere);
-    const dev = elsewhere.template("colophon-dev");
-    await elsewhere.remove();
+  it("protects stacks that hold data, or what those need, from being deleted by mistake", async () => {
+    const made = Object.entries(await stacksOf(synthesis));
 
-    expect(artifacts["colophon-dev"].environment).toBe("aws://210987654321/eu-west-3");
-    expect(dev.text).not.toMatch(/123456789012|eu-central-1/);
-    expect(dev.resources.map(({ id }) => id)).toEqual(
-      expect.arrayContaining(
-        synthesis
-          .template("colophon-dev")
-          .all("Lambda::Function")
-          .map(({ id }) => id),
+    expect(made.flatMap(([stack, { properties }]) => (properties.terminationProtection ? stack : [])).sort()).toEqual(
+      ["account", "prod", "prod-backup", "prod-database", "prod-eu-central-1-firewall", "prod-image-backup"].map(
+        (each) => `colophon-${each}`,
       ),
     );
   });
 
-  it("carry the tags by which bills are split", async () => {
-    const { artifacts } = await manifestOf(synthesis);
-    const tagsOf = (stack: string) => artifacts[stack].properties.tags;
-
-    expect(tagsOf("colophon-account")).toEqual({ application: "colophon" });
-    for (const { name } of settings.databases) {
-      for (const stack of [`colophon-${name}-database`, `colophon-${name}-backup`].filter((each) =>
-        stacks.includes(each),
-      )) {
-        expect(tagsOf(stack)).toEqual({ application: "colophon", database: name });
-      }
-    }
-    for (const { name } of settings.stages) {
-      const parts = ["", "-image-backup", "-eu-central-1-cdn-alarms", "-eu-central-1-firewall"].map(
-        (part) => `colophon-${name}${part}`,
-      );
-      for (const stack of parts.filter((each) => stacks.includes(each)))
-        expect(tagsOf(stack)).toEqual({ application: "colophon", stage: name });
-    }
-  });
-
-  describe("of the same settings, synthesised again", () => {
-    const small = settingsWith("dev");
-    let again: Awaited<ReturnType<typeof copyOf>>;
-    beforeAll(async () => {
-      again = await copyOf(synthesis.functions);
-    });
-    afterAll(() => again.remove());
-
-    it("are the same", async () => {
-      const second = await synthesize(again.functions, small);
-      for (const stack of ["colophon-dev-database", "colophon-dev"])
-        expect(second.template(stack).text).toBe(synthesis.template(stack).text);
-      await second.remove();
-    });
-
-    it("change for the function alone whose code changed", async () => {
-      await appendFile(again.functions.find(({ name }) => name === "admin-roles-edit")?.file ?? "", "\n// edited\n");
-      const second = await synthesize(again.functions, small);
-      const before = codeOf(synthesis.template("colophon-dev"));
-      const after = Object.entries(codeOf(second.template("colophon-dev")));
-      await second.remove();
-
-      expect(after.flatMap(([name, key]) => (before[name] === key ? [] : name))).toEqual([
-        "colophon-dev-admin-roles-edit",
+  it("gives stacks the tags by which bills are split", async () => {
+    for (const [stack, { properties }] of Object.entries(await stacksOf(synthesis))) {
+      const [, part = ""] = stack.split("-");
+      const owner = /-(database|backup)$/.test(stack) && !stack.endsWith("-image-backup") ? "database" : "stage";
+      expect([stack, properties.tags]).toEqual([
+        stack,
+        { application: "colophon", ...(part === "account" ? {} : { [owner]: part }) },
       ]);
-    });
+    }
   });
 
-  it("cannot be deployed when sharp was not at hand", async () => {
-    const functions = synthesis.functions.map((each) => ({ ...each, isComplete: !each.processesImages }));
-    const incomplete = synthesize(functions, settingsWith("prod"));
-
-    await expect(incomplete.then(({ template }) => template("colophon-prod").Rules?.Complete)).resolves.toMatchObject({
-      Assertions: [{ AssertDescription: expect.stringContaining("npm run package") }],
-    });
-    await (await incomplete).remove();
+  it("deploys a stage after its database and the account's stack", async () => {
+    const made = await stacksOf(synthesis);
+    for (const { name, database } of settings.stages) {
+      expect(made[`colophon-${name}`]?.dependencies).toEqual(
+        expect.arrayContaining(["colophon-account", `colophon-${database}-database`]),
+      );
+    }
   });
-});
 
-describe("cdk-nag", () => {
-  it("lets nothing be synthesised while it finds something", async () => {
-    const directory = await mkdtemp(join(root, "node_modules/.cache/colophon-synth-"));
-    const app = makeApp(settingsWith("dev"), synthesis.functions, directory);
+  it("names no machine", () => {
+    for (const stack of stacks) expect(synthesis.template(stack).text).not.toContain(root);
+  });
+
+  it("makes nothing that can be deployed when sharp was not at hand", async () => {
+    const packages = synthesis.functions.map((each) => ({ ...each, isComplete: !each.processesImages }));
+    const { Rules } = await synthesizeProd(packages, {});
+
+    expect(Rules?.Complete.Assertions[0].AssertDescription).toContain("npm run package");
+  });
+
+  it("makes nothing while cdk-nag finds something", async () => {
+    const directory = await mkdtemp(join(inject("cache"), "careless-"));
+    const app = makeApp({ ...settings, databases: [], stages: [] }, [], directory);
     new Bucket(new Stack(app, "careless"), "Open");
 
     expect(() => app.synth()).toThrow(/AwsSolutions-S1\b/);
-    const report = await readFile(join(directory, "validation-report.json"), "utf8");
-    expect(report).toMatch(/AwsSolutions-S10/);
-    const violations = JSON.parse(report, (key, value) => (key === "suppressedViolations" ? undefined : value));
-    expect(JSON.stringify(violations)).not.toMatch(/colophon-(dev|prod|account)/);
     await rm(directory, { recursive: true });
+  });
+});
+
+describe("A stage that has everything, and forty endpoints more", () => {
+  const further = Array.from({ length: 40 }, (_, number) =>
+    declare({ ...editContributor, path: `/admin-further-records-${number}/edit/{id}` }),
+  );
+  let template: Template;
+
+  beforeAll(async () => {
+    const edit = synthesis.functions.find(({ name }) => name === functionName(editContributor));
+    if (!edit) throw new Error("There is no such function");
+    template = await synthesizeProd(
+      [...synthesis.functions, ...further.map((each) => ({ ...edit, name: functionName(each) }))],
+      { endpoints: [...endpoints, ...further] },
+    );
+  });
+
+  it("is a template that CloudFormation takes, and prod is far from its limits", () => {
+    expect(template.all("Lambda::Alias")).toHaveLength(endpoints.length + 40);
+    expect(template.resources.length).toBeLessThanOrEqual(500);
+    expect(template.text.length).toBeLessThanOrEqual(1_000_000);
+    const prod = synthesis.template("colophon-prod");
+    expect(prod.resources.length).toBeLessThanOrEqual(235);
+    expect(prod.text.length).toBeLessThanOrEqual(290_000);
+  });
+
+  it("is deployed anew, since it leads to more", () => {
+    const { id } = synthesis.template("colophon-prod").one("ApiGateway::Deployment");
+
+    expect(template.one("ApiGateway::Deployment").id).not.toBe(id);
+  });
+
+  it.each(["Invoke", "Publish"])("has a role whose policy %s for every function is within what IAM takes", (policy) => {
+    const { Policies } = template
+      .each("IAM::Role")
+      .find((role) => role.Policies?.some(({ PolicyName }: Properties) => PolicyName === policy)) as Properties;
+    const place = { Partition: "aws", Region: "ap-southeast-2", AccountId: "123456789012" } as Properties;
+    const alias = `arn:aws:lambda:ap-southeast-2:123456789012:function:${"x".repeat(64)}:live`;
+    const written = JSON.stringify(Policies, (_, value) => {
+      if (value?.["Fn::Join"]) return templateText(value).replaceAll(/\$\{AWS::(\w+)\}/g, (_, name) => place[name]);
+      return value?.Ref ? alias : value;
+    });
+
+    expect(written.match(/arn:aws:lambda:/g)?.length).toBeGreaterThanOrEqual(endpoints.length + 40);
+    // IAM, "IAM and AWS STS quotas": all inline policies of a role together.
+    expect(written.length).toBeLessThanOrEqual(10_240);
+  });
+});
+
+const releaseIn = (template: Template): string => template.one("Custom::Release").Properties.Release;
+
+describe.each(settings.stages)("A release of stage $name", (stage) => {
+  const served = endpoints.filter((each) => isServed(each, stage));
+
+  it("moves all aliases after one resource, which has every function published and tried, and names it", () => {
+    const template = synthesis.template(`colophon-${stage.name}`);
+    const { id, Properties: release } = template.one("Custom::Release");
+    const publisher = template.find(release.ServiceToken).Properties;
+
+    expect(publisher.FunctionName).toBe(`colophon-${stage.name}-ops-release-on-deploy`);
+    expect(Number(release.ServiceTimeout)).toBe(publisher.Timeout);
+    const aliases = template.each("Lambda::Alias");
+    const published = (functions: readonly unknown[]) => functions.map((each) => template.find(each).id).sort();
+    expect(published(release.Functions)).toEqual(published(aliases.map(({ FunctionName }) => FunctionName)));
+    expect(aliases.map(({ Name, FunctionVersion: version }) => `${Name} ${version["Fn::GetAtt"]}`).sort()).toEqual(
+      served.map((each) => `live ${id},${functionName(each)}`).sort(),
+    );
+    const versions = template
+      .each("Lambda::Function")
+      .flatMap(({ Description }) => / \((release [0-9a-f]{12}, migration \d+)\)$/.exec(Description)?.[1] ?? []);
+    const releases = new Set([...aliases.map(({ Description }) => Description), ...versions]);
+    expect(versions).toHaveLength(served.length);
+    expect([...releases]).toEqual([expect.stringContaining(release.Release)]);
+  });
+});
+
+describe("A release", () => {
+  const prod = settings.stages.find(({ name }) => name === "prod") ?? expect.fail("no prod");
+  const released = (changes: Parameters<typeof synthesizeProd>[1], functions = synthesis.functions) =>
+    synthesizeProd(functions, changes);
+  const codesIn = (template: Template) =>
+    template.each("Lambda::Function").map(({ FunctionName, Code }) => `${FunctionName} ${Code.S3Key}`);
+  let usual: Template;
+
+  beforeAll(async () => {
+    usual = await released({});
+  });
+
+  it.each<[boolean, string, Parameters<typeof synthesizeProd>[1]]>([
+    [true, "functions with other settings", { settings: { ...prod, streams: { concurrent: 25, secondsMax: 121 } } }],
+    [true, "a restored database", { restoredFrom: "a snapshot" }],
+    // It is no part of a version.
+    [false, "another reserved concurrency", { settings: { ...prod, publicRecords: { concurrent: 41 } } }],
+  ])("has another name: %s, with %s", async (isOther, _, changes) => {
+    expect(releaseIn(await released(changes)) !== releaseIn(usual)).toBe(isOther);
+  });
+
+  it("has new code for the function alone that was edited", async () => {
+    const folder = await mkdtemp(join(inject("cache"), "edited-"));
+    const functions = synthesis.functions.map((each) => ({
+      ...each,
+      file: join(folder, each.endpointPath, "index.mjs"),
+    }));
+    await cp(join(inject("cache"), "artifacts"), folder, { recursive: true });
+    await appendFile(join(folder, "admin-roles/edit/index.mjs"), "\n// edited\n");
+    const edited = await released({}, functions);
+    await rm(folder, { recursive: true });
+
+    expect(codesIn(edited).filter((each) => !codesIn(usual).includes(each))).toEqual([
+      expect.stringMatching(/^colophon-prod-admin-roles-edit /),
+    ]);
+    expect(releaseIn(edited)).not.toBe(releaseIn(usual));
   });
 });

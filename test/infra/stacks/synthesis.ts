@@ -1,12 +1,17 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { deserialize, serialize } from "node:v8";
+import { App } from "aws-cdk-lib";
 import { beforeAll, inject, vi } from "vitest";
 import { copyBuild } from "../../../infra/build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../../../infra/build/package.ts";
-import type { Settings } from "../../../infra/settings/schema.ts";
+import { ApiStack, type ApiStackProps } from "../../../infra/stacks/api-stack.ts";
 import { makeApp } from "../../../infra/stacks/app.ts";
 import { settings } from "../../../infra/stages.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { changed } from "./changed-settings.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: templates are looked into at every depth
 export type Properties = Readonly<Record<string, any>>;
@@ -16,7 +21,6 @@ export interface Resource {
   readonly Type: string;
   readonly Properties: Properties;
   readonly DependsOn?: readonly string[];
-  readonly UpdatePolicy?: Properties;
   readonly DeletionPolicy?: string;
   readonly UpdateReplacePolicy?: string;
 }
@@ -30,17 +34,21 @@ export interface Template {
   readonly resources: readonly Resource[];
   /** Those of a type: `Lambda::Function`. */
   all(type: string): readonly Resource[];
+  /** The properties of those of a type. */
+  each(type: string): readonly Properties[];
   /** The only one of a type. */
   one(type: string): Resource;
+  /** The one of a type whose property has this value. */
+  the(type: string, property: string, value: string): Resource;
   /** What a reference points at. */
   find(reference: unknown): Resource;
 }
 
+/** The templates of some settings. */
 export interface Synthesis {
   /** The cloud assembly. */
   readonly directory: string;
   template(stack: string): Template;
-  remove(): Promise<void>;
 }
 
 /** The names of the stacks that the settings make. */
@@ -58,26 +66,49 @@ export const stacks: readonly string[] = [
   ]),
 ];
 
-/** What `npm run synth` gives, for a whole test file or describe block; it is there in hooks and tests. */
-export function useSynthesis(): Pick<Synthesis, "directory" | "template"> & {
-  readonly functions: readonly Packaged[];
-} {
+const root = join(import.meta.dirname, "../../..");
+
+/** What `npm run synth` gives, without credentials, a region and a network. It is there in hooks and tests. */
+export function useSynthesis(): Synthesis & { readonly functions: readonly Packaged[] } {
   const directory = join(inject("cache"), "synthesis");
   let functions: readonly Packaged[];
-  let templates: Synthesis["template"];
-
-  beforeAll(async () => {
-    functions = await onceInARun(directory, () => synthesizeAll(directory));
-    templates = await readTemplates(directory);
+  const synthesis = useTemplates(directory, async () => {
+    functions = await onceInARun(directory, async () => {
+      const packaged = await packageFunctions(await copyBuild(join(inject("cache"), "artifacts")));
+      const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
+      const nowhere = { HTTPS_PROXY: "http://127.0.0.1:9", HTTP_PROXY: "http://127.0.0.1:9" };
+      const env = { ...nowhere, PATH, NODE_COMPILE_CACHE, CDK_OUTDIR: directory, AWS_EC2_METADATA_DISABLED: "1" };
+      await promisify(execFile)("npm", ["run", "--silent", "synth"], { cwd: root, env });
+      return packaged;
+    });
   });
-
   return {
-    directory,
+    ...synthesis,
     get functions() {
       return functions;
     },
-    template: (stack) => templates(stack),
   };
+}
+
+/** The same for the settings of changed-settings.ts. */
+export function useChangedSynthesis(): Synthesis {
+  const synthesis = useSynthesis();
+  const directory = join(inject("cache"), "changed-synthesis");
+  return useTemplates(directory, () =>
+    onceInARun(directory, async () => void makeApp(changed, synthesis.functions, directory).synth()),
+  );
+}
+
+function useTemplates(directory: string, make: () => Promise<unknown>): Synthesis {
+  let templates: ReadonlyMap<string, Template>;
+  beforeAll(async () => {
+    await make();
+    const files = (await readdir(directory)).filter((file) => file.endsWith(".template.json"));
+    const read = async (file: string) =>
+      [file.replace(".template.json", ""), parse(await readFile(join(directory, file), "utf8"))] as const;
+    templates = new Map(await Promise.all(files.map(read)));
+  });
+  return { directory, template: (stack) => templates.get(stack) ?? fail(`There is no stack ${stack}`) };
 }
 
 /** Test files run side by side, and the first to come makes what all of them look at. */
@@ -96,48 +127,25 @@ async function onceInARun<Made>(name: string, make: () => Promise<Made>): Promis
   );
 }
 
-async function synthesizeAll(directory: string): Promise<readonly Packaged[]> {
-  const outdir = join(inject("cache"), "artifacts");
-  const functions = await packageFunctions(await copyBuild(outdir));
-  makeApp(settings, functions, directory).synth();
-  return functions;
-}
-
-/** The same functions in another directory, where a test may change them. */
-export async function copyOf(
-  functions: readonly Packaged[],
-): Promise<{ functions: Packaged[]; remove(): Promise<void> }> {
-  const outdir = await mkdtemp(join(inject("cache"), "artifacts-"));
-  const copy = async (packaged: Packaged): Promise<Packaged> => {
-    const file = join(outdir, packaged.endpointPath, basename(packaged.file));
-    await cp(dirname(packaged.file), dirname(file), { recursive: true });
-    return { ...packaged, file };
-  };
-  return {
-    functions: await Promise.all(functions.map(copy)),
-    remove: () => rm(outdir, { recursive: true }),
-  };
-}
-
-/** Synthesises as `npm run synth` does, cdk-nag included. */
-export async function synthesize(functions: readonly Packaged[], given: Settings = settings): Promise<Synthesis> {
-  const directory = await mkdtemp(join(import.meta.dirname, "../../../node_modules/.cache/colophon-synth-"));
-  makeApp(given, functions, directory).synth();
-  return { directory, template: await readTemplates(directory), remove: () => rm(directory, { recursive: true }) };
-}
-
-async function readTemplates(directory: string): Promise<Synthesis["template"]> {
-  const files = (await readdir(directory)).filter((file) => file.endsWith(".template.json"));
-  const texts = await Promise.all(files.map((file) => readFile(join(directory, file), "utf8")));
-  const templates = new Map(texts.map((text, index) => [files[index]?.replace(".template.json", ""), parse(text)]));
-  return (stack) => templates.get(stack) ?? fail(`There is no stack ${stack}`);
+/** The stack of the stage prod alone, with some properties changed, and without cdk-nag. */
+export async function synthesizeProd(
+  packages: readonly Packaged[],
+  changes: Partial<ApiStackProps>,
+): Promise<Template> {
+  const prod = settings.stages.find(({ name }) => name === "prod") ?? fail("There is no stage prod");
+  const outdir = await mkdtemp(join(inject("cache"), "prod-"));
+  const app = new App({ outdir, analyticsReporting: false, treeMetadata: false });
+  const stack = new ApiStack(app, "colophon-prod", { settings: prod, endpoints, packages, ...changes });
+  const { template } = app.synth().getStackArtifact(stack.artifactId);
+  await rm(outdir, { recursive: true });
+  return parse(JSON.stringify(template));
 }
 
 /** A template, by its text. */
-export function parse(text: string): Template {
-  const { Resources, Parameters, Rules, Outputs } = JSON.parse(text);
+function parse(text: string): Template {
+  const { Resources, Parameters, Rules, Outputs = {} } = JSON.parse(text);
   const resources = Object.entries<Omit<Resource, "id">>(Resources).map(([id, each]) => ({ id, ...each }));
-  const all = (type: string) => resources.filter(({ Type }) => Type === `AWS::${type}`);
+  const all = (type: string) => resources.filter(({ Type }) => Type === `AWS::${type}` || Type === type);
   return {
     text,
     Parameters,
@@ -145,10 +153,13 @@ export function parse(text: string): Template {
     Outputs,
     resources,
     all,
+    each: (type) => all(type).map(({ Properties }) => Properties),
     one: (type) => {
       const [found, ...others] = all(type);
       return found && others.length === 0 ? found : fail(`${others.length + (found ? 1 : 0)} of ${type}`);
     },
+    the: (type, property, value) =>
+      all(type).find(({ Properties }) => Properties[property] === value) ?? fail(`No ${type} is called ${value}`),
     find: (reference) => {
       const { Ref, "Fn::GetAtt": attribute } = reference as Properties;
       const id = Ref ?? attribute?.[0];
@@ -171,6 +182,22 @@ export function templateText(value: unknown): string {
   return sub ?? JSON.stringify(value);
 }
 
-/** What the cloud assembly says of its stacks. */
-export const manifestOf = async ({ directory }: Pick<Synthesis, "directory">): Promise<Properties> =>
-  JSON.parse(await readFile(join(directory, "manifest.json"), "utf8"));
+/** Whether an alarm fires for these values of its metrics. */
+export function fires(
+  { Metrics, Threshold }: Properties,
+  values: Readonly<Record<string, number | undefined>>,
+): boolean {
+  const { Expression } = (Metrics as Properties[]).find((each) => each.Expression) ?? {};
+  const FILL = (value: number | undefined, otherwise: number) => value ?? otherwise;
+  const IF = (condition: boolean, value: number, otherwise: number) => (condition ? value : otherwise);
+  const compute = new Function("FILL", "IF", ...Object.keys(values), `return ${Expression}`);
+  return compute(FILL, IF, ...Object.values(values)) >= Threshold;
+}
+
+/** What the cloud assembly says of its stacks, by their names. */
+export async function stacksOf({ directory }: Synthesis): Promise<Readonly<Record<string, Properties>>> {
+  const { artifacts } = JSON.parse(await readFile(join(directory, "manifest.json"), "utf8"));
+  return Object.fromEntries(
+    Object.entries<Properties>(artifacts).filter(([, { type }]) => type === "aws:cloudformation:stack"),
+  );
+}
