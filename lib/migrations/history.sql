@@ -93,6 +93,40 @@ create or replace function current_change() returns bigint
     end
   $$;
 
+-- Tags that a hyphen ends are completed by these ids. A transaction has at most fifty rows, or else the one row
+-- `everything`. Most statements write one row, whose tags are distinct.
+create or replace function add_stale_tags(tags text[], ids bigint[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+  as $$
+    begin
+      if tags = '{}' then
+        return;
+      end if;
+      if cardinality(ids) = 1 then
+        insert into stale_tags (tag)
+        select case when tag like '%-' then tag || ids[1] else tag end
+        from unnest(tags) as tag
+        on conflict do nothing;
+      else
+        insert into stale_tags (tag)
+        select distinct case when tag like '%-' then tag || id else tag end
+        from unnest(tags) as tag cross join unnest(ids) as id
+        where not exists (select from stale_tags where transaction = pg_current_xact_id() and tag = 'everything')
+        limit 51
+        on conflict do nothing;
+      end if;
+      if (
+        select count(*) > 50 or count(*) > 1 and bool_or(tag = 'everything')
+        from stale_tags
+        where transaction = pg_current_xact_id()
+      ) then
+        delete from stale_tags where transaction = pg_current_xact_id();
+        insert into stale_tags (tag) values ('everything');
+      end if;
+    end
+  $$;
+
 -- Behind each statement. The arguments are the kind, the owner's column, the columns of the primary key, those that are
 -- not recorded, and the tags. PostgreSQL lists the former and the latter rows of an update in the same order. The owner
 -- of the database may switch recording off for a bulk load, by the parameter colophon.recording; the tags remain. Each
@@ -105,15 +139,26 @@ create or replace function record_rows() returns trigger
   set plan_cache_mode = force_generic_plan
   as $$
     declare
-      owner_column constant text = tg_argv[1];
-      key_columns constant text[] = tg_argv[2];
-      ignored constant text[] = tg_argv[3];
-      known constant text[] = key_columns || owner_column || text 'version';
-      tags constant text[] = tg_argv[4];
+      owner_column text;
+      key_columns text[];
+      ignored text[];
+      known text[];
+      tags text[];
       old_rows jsonb[];
       new_rows jsonb[];
       owners bigint[];
     begin
+      if tg_op = 'DELETE' then
+        -- Most cascades of a deletion find no row.
+        if not exists (select from removed) then
+          return null;
+        end if;
+      end if;
+      owner_column = tg_argv[1];
+      key_columns = tg_argv[2];
+      ignored = tg_argv[3];
+      tags = tg_argv[4];
+
       if current_setting('colophon.recording', true) = 'off' and session_user = current_user then
         if tg_op <> 'INSERT' then
           owners = array(select cast(to_jsonb(removed) ->> owner_column as bigint) from removed limit 51);
@@ -131,6 +176,7 @@ create or replace function record_rows() returns trigger
       end if;
 
       if tg_op = 'INSERT' then
+        known = key_columns || owner_column || text 'version';
         insert into history (change_id, table_name, owners, keys, after)
         select
           current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
@@ -139,11 +185,6 @@ create or replace function record_rows() returns trigger
         having count(*) > 0
         returning history.owners into owners;
       elsif tg_op = 'DELETE' then
-        -- Most cascades of a deletion find no row.
-        perform from removed limit 1;
-        if not found then
-          return null;
-        end if;
         insert into history (change_id, table_name, owners, keys, before)
         select
           current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
