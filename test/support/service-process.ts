@@ -16,6 +16,8 @@ export interface ServiceProcess {
   /** The output since the last `forget`. */
   output(): string;
   forget(): void;
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number | null>;
   /** Stops the process and removes its data. */
   stop(): Promise<void>;
 }
@@ -47,8 +49,10 @@ export async function startProcess({
     stream.on("data", (chunk) => {
       output += chunk;
     });
+  const ended = once(child, "exit").then(([code]) => code);
   const stop = async () => {
-    if (child.kill("SIGTERM")) await once(child, "exit");
+    child.kill("SIGTERM");
+    await ended;
     await rm(directory, { recursive: true });
   };
   const isUp = () => {
@@ -63,6 +67,7 @@ export async function startProcess({
     pid: child.pid,
     directory,
     url: `http://localhost:${port}`,
+    ended,
     output: () => output,
     forget() {
       output = "";

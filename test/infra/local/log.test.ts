@@ -1,64 +1,56 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { runningPostgres } from "../../../infra/aws-local/postgres/cluster.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runningPostgres, stateFile } from "../../../infra/aws-local/postgres/cluster.ts";
 import { readable } from "../../../infra/local/log.ts";
 import { openDatabase } from "../../support/database.ts";
-import { startProcess } from "../../support/service-process.ts";
+import { type ServiceProcess, startProcess } from "../../support/service-process.ts";
 
 const time = new Date(2026, 10, 22, 18, 5, 9).toISOString();
 const line = (fields: object) => readable(JSON.stringify({ time, requestId: "r-1", ...fields }));
 
 describe("A log line in a terminal", () => {
-  it("of a request is one short line", () => {
-    const fields = { endpoint: "admin-roles-list", path: "/admin-roles", callerId: 7, cold: true };
+  const error = {
+    name: "Error",
+    message: "top\nmore",
+    stack: "Error: top\nmore\n    at serve (lib/a.ts:1:1)\n    at async f (/x/node_modules/y.js:1:1)",
+    cause: { name: "TypeError", message: "deep", stack: "TypeError: deep\n    at query (lib/b.ts:2:2)" },
+  };
+  const ofLambda = { errorType: "RangeError", errorMessage: "too far", trace: ["RangeError: too far", "    at here"] };
+  const request = { endpoint: "admin-roles-list", path: "/admin-roles", callerId: 7, cold: true };
+  const long = "x".repeat(500);
 
-    expect(line({ level: "info", ...fields, status: 200, durationInMilliseconds: 12.3 })).toBe(
-      "18:05:09 200 /admin-roles 12.3 ms",
-    );
-  });
-
-  it("of an error has the traces of error and cause below", () => {
-    const cause = { name: "TypeError", message: "deep", stack: "TypeError: deep\n    at query (lib/b.ts:2:2)" };
-    const error = {
-      name: "Error",
-      message: "top\nmore",
-      stack: "Error: top\nmore\n    at serve (lib/a.ts:1:1)\n    at async f (/x/node_modules/y.js:1:1)",
-      cause,
-    };
-
-    expect(line({ level: "error", endpoint: "admin-roles-edit", status: 500, response: "Internal", error })).toBe(
+  it.each([
+    [
+      "a request",
+      { level: "info", ...request, status: 200, durationInMilliseconds: 12.3 },
+      ["18:05:09 200 /admin-roles 12.3 ms"],
+    ],
+    [
+      "an error, with its cause",
+      { level: "error", endpoint: "admin-roles-edit", status: 500, response: "Internal", error },
       [
-        "18:05:09 error 500 admin-roles-edit Error: top (request r-1)",
-        "    more",
-        "    at serve (lib/a.ts:1:1)",
-        "    caused by TypeError: deep",
-        "    at query (lib/b.ts:2:2)",
-      ].join("\n"),
-    );
-  });
-
-  it("of a function that fails, as Lambda logs it, has its trace below", () => {
-    const error = { errorType: "RangeError", errorMessage: "too far", trace: ["RangeError: too far", "    at here"] };
-
-    expect(line({ level: "error", function: "ops-tidy", ...error })).toBe(
-      "18:05:09 error ops-tidy RangeError: too far (request r-1)\n    at here",
-    );
-  });
-
-  it("stays short, and has a long message below", () => {
-    const message = "x".repeat(500);
-
-    const [head = "", below] = line({ level: "warn", endpoint: "publishers-list", error: { message } }).split("\n");
-
-    expect(head).toMatch(/^18:05:09 warn publishers-list Error: x+… \(request r-1\)$/);
-    expect(head.length).toBeLessThan(220);
-    expect(below).toBe(`    ${message}`);
-  });
-
-  it("has other fields by their names", () => {
-    expect(line({ level: "info", endpoint: "ops-tidy", ledgerBytesOfLastDay: 3 })).toBe(
-      "18:05:09 ops-tidy ledgerBytesOfLastDay=3",
-    );
+        ...["18:05:09 error 500 admin-roles-edit Error: top (request r-1)", "    more", "    at serve (lib/a.ts:1:1)"],
+        ...["    caused by TypeError: deep", "    at query (lib/b.ts:2:2)"],
+      ],
+    ],
+    [
+      "an error that Lambda logs",
+      { level: "error", function: "ops-tidy", ...ofLambda },
+      ["18:05:09 error ops-tidy RangeError: too far (request r-1)", "    at here"],
+    ],
+    [
+      "a long message",
+      { level: "warn", endpoint: "publishers-list", error: { message: long } },
+      [`18:05:09 warn publishers-list Error: ${long.slice(0, 160)}… (request r-1)`, `    ${long}`],
+    ],
+    [
+      "other fields",
+      { level: "info", endpoint: "ops-tidy", ledgerBytesOfLastDay: 3 },
+      ["18:05:09 ops-tidy ledgerBytesOfLastDay=3"],
+    ],
+  ])("of %s is short, with traces below", (_, fields, lines) => {
+    expect(line(fields)).toBe(lines.join("\n"));
   });
 
   it.each(["plain text", "[1]", '{"a":1}', "{", "null"])("that is %s stays as it is", (text) => {
@@ -66,11 +58,24 @@ describe("A log line in a terminal", () => {
   });
 });
 
-describe("npm start, when a request fails", () => {
-  it("prints a short line for each request, and the trace, in a terminal", async () => {
-    const terminal = { NODE_OPTIONS: "--import=data:text/javascript,process.stdout.isTTY=true" };
-    const service = await startProcess({ flags: ["--empty"], env: terminal });
-    onTestFinished(() => service.stop());
+describe("npm start in a terminal, without the demo data", () => {
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    const env = { NODE_OPTIONS: "--import=data:text/javascript,process.stdout.isTTY=true" };
+    service = await startProcess({ flags: ["--empty"], env });
+  });
+
+  afterAll(() => service.stop());
+
+  it("prints no token, and no request that would find nothing", async () => {
+    expect(service.output()).not.toContain("local-");
+    expect(service.output()).toContain("ops/create-user");
+    expect([...service.output().matchAll(/curl .*/g)]).toHaveLength(1);
+    expect(await (await fetch(`${service.url}/docs`)).text()).not.toContain("local-");
+  });
+
+  it("prints a short line for each request, and the trace of an error", async () => {
     const sql = openDatabase(`${await runningPostgres(join(service.directory, "postgres"))}/colophon`, { max: 1 });
     await sql`drop table publishers cascade`;
     await sql.end();
@@ -89,5 +94,18 @@ describe("npm start, when a request fails", () => {
     expect(below.filter((line) => line.includes(" ms"))).toEqual([
       expect.stringMatching(/^\d\d:\d\d:\d\d 500 GET \/publishers [\d.]+ ms$/),
     ]);
+  });
+
+  it("starts PostgreSQL again when it is killed, and ends when that happens too often", async () => {
+    const postgres = join(service.directory, "postgres");
+    service.forget();
+    for (const times of [1, 2, 3, 4]) {
+      process.kill(Number((await readFile(stateFile(postgres), "utf8")).split("\n")[0]), "SIGKILL");
+      if (times < 4) await expect.poll(() => service.output().split("PostgreSQL is up again").length - 1).toBe(times);
+      if (times === 1) expect((await fetch(`${service.url}/contributors?client=1`)).status).toBe(200);
+    }
+
+    expect(await service.ended).toBe(1);
+    expect(service.output()).toContain("PostgreSQL has ended more than 3 times within a minute\n");
   });
 });

@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -71,19 +71,13 @@ describe("npm start", () => {
     }
   });
 
-  it("fails when the port is taken, and does not disturb the other service", async () => {
-    const { complaint, code } = await outcomeOf(run(...flags()));
+  it("fails when the port is taken, also the debugger's, and does not disturb the other service", async () => {
+    const complaints = [run(...flags()), run(`--inspect=${port}`)].map(outcomeOf);
 
-    expect(code).toBe(1);
-    expect(complaint).toBe(`Port ${port} is taken; try npm start -- --port ${port + 1}\n`);
+    const [other, debug] = await Promise.all(complaints);
+    expect(other).toEqual({ complaint: `Port ${port} is taken; try npm start -- --port ${port + 1}\n`, code: 1 });
+    expect(debug?.complaint).toContain(`Port ${port} is taken; try npm start -- --inspect=${port + 1}\n`);
     expect((await call("/admin-roles")).status).toBe(200);
-  });
-
-  it("fails when the debugger's port is taken", async () => {
-    const { complaint, code } = await outcomeOf(run(`--inspect=${port}`));
-
-    expect(code).toBe(1);
-    expect(complaint).toContain(`Port ${port} is taken; try npm start -- --inspect=${port + 1}\n`);
   });
 
   it("says which origin it refuses, and what would allow it", async () => {
@@ -124,7 +118,7 @@ describe("npm start", () => {
       body: JSON.stringify({ name: "kept", description: "Survives" }),
     });
     const loggedOut = await call("/admin-users/logout/2", { method: "POST" });
-    const [killed] = running;
+    const [killed] = running.splice(0);
     killed?.kill("SIGKILL");
     if (killed) await once(killed, "exit");
 
@@ -141,60 +135,13 @@ describe("npm start", () => {
     ).toBe(200);
   });
 
-  it("starts PostgreSQL again when it was killed, and ends when it does not start", async () => {
-    const child = running.at(-1);
-    if (!child) throw new Error("Nothing runs");
-    let output = "";
-    let complaint = "";
-    child.stdout.on("data", (chunk) => {
-      output += chunk;
-    });
-    child.stderr.on("data", (chunk) => {
-      complaint += chunk;
-    });
-    const ended = once(child, "exit");
-    const killDatabase = async (times: number) => {
-      process.kill(Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]), "SIGKILL");
-      await expect.poll(() => output.split("PostgreSQL is up again").length - 1, { timeout: 10_000 }).toBe(times);
-    };
-
-    for (const times of [1, 2, 3]) {
-      await killDatabase(times);
-      expect((await call("/admin-permissions")).status).toBe(200);
-    }
-    expect(output).toContain("PostgreSQL has ended and is started again");
-    await killDatabase(3);
-
-    expect((await ended)[0]).toBe(1);
-    expect(complaint).toBe("PostgreSQL has ended more than 3 times within a minute\n");
-    await untilUp(run(...flags()));
-  });
-
-  it("runs the build that all services of this code run, and none of its own", async () => {
-    expect(await readdir(join(root, "node_modules/.cache/colophon"))).not.toContain(String(port));
-  });
-
-  it("stops on SIGTERM", async () => {
-    const child = running.at(-1);
+  it("stops on SIGTERM, and runs the build that all services of this code run", async () => {
+    const [child] = running.splice(-1);
     child?.kill("SIGTERM");
 
-    const [code] = child ? await once(child, "exit") : [];
-
-    expect(code).toBe(0);
+    expect(child && (await once(child, "exit"))).toEqual([0, null]);
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
-  });
-
-  it("without the demo data prints no token, and no request that would find nothing", async () => {
-    const child = run("--port", String(port), "--data", `${data}-empty`, "--empty", "--no-uploads");
-
-    const output = await untilUp(child);
-
-    expect(output).not.toContain("local-");
-    expect(output).toContain("ops/create-user");
-    expect([...output.matchAll(/curl .*/g)]).toHaveLength(1);
-    expect(await (await fetch(`http://localhost:${port}/docs`)).text()).not.toContain("local-");
-    child.kill("SIGTERM");
-    await once(child, "exit");
+    expect(await readdir(join(root, "node_modules/.cache/colophon"))).not.toContain(String(port));
   });
 
   it.each([

@@ -1,7 +1,13 @@
+import { spawn } from "node:child_process";
+import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { connect } from "node:net";
-import { networkInterfaces } from "node:os";
-import { describe, expect, inject, it } from "vitest";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { send } from "../../../../infra/aws-local/test/send.ts";
+import { writeCredentials } from "../../../../infra/local/credentials.ts";
+import { key } from "../../../support/environment.ts";
 import { useStack } from "../../../support/stack.ts";
 
 const stack = useStack({ uploads: true });
@@ -52,5 +58,40 @@ describe("The gateway", () => {
 
     for (const Host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, "localhost:4000", "localhost"])
       expect((await send(stack.url, "/publishers", { headers: { Host } })).status, Host).toBe(200);
+  });
+});
+
+/** What another user of this machine gets to see, whom root can become. */
+const script = `
+  const { readFile } = await import("node:fs/promises");
+  const [nobody, file, ...urls] = process.argv.slice(1);
+  process.setgroups([]);
+  process.setgid(Number(nobody));
+  process.setuid(Number(nobody));
+  const read = await readFile(file).then(() => "read", ({ code }) => code);
+  const statuses = await Promise.all(urls.map(async (url) => (await fetch(url, { method: "POST", body: "{}" })).status));
+  console.log(JSON.stringify([read, ...statuses]));
+`;
+
+describe("Another user of this machine", () => {
+  it("can neither read the key nor get a response without it", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "colophon-user-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    await chmod(directory, 0o755);
+    await writeCredentials(directory, key);
+    const file = join(directory, "credentials");
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    if (process.getuid?.() !== 0) return;
+    const nobody = /^nobody:[^:]*:(\d+)/m.exec(await readFile("/etc/passwd", "utf8"))?.[1] ?? "65534";
+    const urls = [
+      `${stack.dataApi.url}/Execute`,
+      `${stack.s3?.url}/images`,
+      `${stack.url}/2015-03-31/functions/ops-issue-refresh-token/invocations`,
+    ];
+
+    const flags = ["--input-type=module", "-e", script, nobody, file, ...urls];
+    const { stdout } = spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"], cwd: "/" });
+
+    expect(await json(stdout)).toEqual(["EACCES", 403, 403, 403]);
   });
 });

@@ -47,14 +47,6 @@ async function call(path: string, body?: object) {
 
 const nobody = () => call("/contributor/slug/nobody");
 
-it("serves a changed declaration", async () => {
-  expect(await nobody()).toEqual({ status: 404, body: { data: "Contributor not found", code: 404 } });
-
-  await edit("lib/contract/contributors.ts", (text) => text.replace("Contributor not found", "Nobody found"));
-
-  expect(await nobody()).toEqual({ status: 404, body: { data: "Nobody found", code: 404 } });
-});
-
 it("shows a build error in answer and terminal, and works again when the code is corrected", async () => {
   const file = "functions/contributor/slug.ts";
   await edit(file, (text) => `${text}(`);
@@ -110,24 +102,12 @@ describe("A save while a function opens after another save", () => {
   );
 });
 
-it("installs a database function as soon as the code that installs it works again", async () => {
-  const migration = "functions/ops/migrate.ts";
-  await editForThisTest(migration, (text) => `${text}(`);
-  await editForThisTest("lib/changes/add-role.sql", (text) => text.replace("fields.name", "'Old ' || $&"));
-  expect((await call("/admin-roles")).status).toBe(500);
-
-  await edit(migration, (text) => text.replace(/\($/, ""));
-
-  expect((await call("/admin-roles/add", { name: "Hands", description: "They help" })).status).toBe(200);
-  expect(JSON.stringify(await call("/admin-roles"))).toContain("Old Hands");
-});
-
-describe("A mistake in SQL", () => {
-  it("is shown with file, line and column in answer and terminal: a new migration", async () => {
+describe("A mistake in SQL is shown with file, line and column", () => {
+  it("of a new migration, and the next edit of another file mends it", async () => {
     const file = "lib/migrations/tables/9999-shelves.sql";
     const list = "lib/migrations/tables/all.ts";
     onTestFinished(() => rm(join(project, file)));
-    await editForThisTest(list, (text) => text.replace(/\n\];/, '\n  "9999-shelves",$&'));
+    await edit(list, (text) => text.replace(/\n\];/, '\n  "9999-shelves",$&'));
     const text = "-- Where 𝔹ooks stand.\ncreate table shelves (id int);\n\ncreate table 𝔹oards (\n  id bogus\n);\n";
     await writeFile(join(project, file), text);
     await expect.poll(service.output).toContain(`${file} has changed`);
@@ -139,9 +119,11 @@ describe("A mistake in SQL", () => {
       `Migration 9999-shelves failed: ${file}:5:6: ERROR: type "bogus" does not exist; SQLState: 42704\n` +
         "  id bogus\n     ^",
     );
+    await edit(list, (text) => text.replace('\n  "9999-shelves",', ""));
+    expect((await call("/admin-roles")).status).toBe(200);
   });
 
-  it("is shown with file, line and column in answer and terminal: a database function", async () => {
+  it("of a database function, in answer and terminal", async () => {
     const file = "lib/changes/add-role.sql";
     await edit(file, (text) => text.replace("insert into roles", "insert into rolls"));
     await edit(file, (text) => text.replace("insert into", "insert onto"));
