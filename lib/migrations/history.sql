@@ -127,6 +127,16 @@ create or replace function add_stale_tags(tags text[], ids bigint[]) returns voi
     end
   $$;
 
+create or replace function tag_everything() returns trigger
+  language plpgsql security definer
+  set search_path = public, pg_temp
+  as $$
+    begin
+      perform add_stale_tags('{everything}', '{0}');
+      return null;
+    end
+  $$;
+
 -- Behind each statement. The arguments are the kind, the owner's column, the columns of the primary key, those that are
 -- not recorded, and the tags. PostgreSQL lists the former and the latter rows of an update in the same order. The owner
 -- of the database may switch recording off for a bulk load, by the parameter colophon.recording; the tags remain. Each

@@ -9,17 +9,24 @@ create function without_joiners(value text) returns text
 
 -- Names order and search by this key: no case, no accents, single spaces. It uses PostgreSQL's own Unicode tables and
 -- the collation "C", so that every machine orders alike, whatever its locale.
+-- PL/pgSQL keeps the plans of its expressions, as long as the search path stays the same, whereas PostgreSQL reads the
+-- body of an SQL function again for each statement that stores or indexes its result. Most names are plain ASCII and
+-- need no normalization: they have as many characters as bytes.
 create function name_key(value text) returns text
-  language sql immutable strict parallel safe
-  return btrim(regexp_replace(
-    replace(replace(translate(
-      casefold(
-        regexp_replace(normalize(without_joiners(value), nfkd), '[\u0300-\u036f]', '', 'g') collate pg_unicode_fast
-      ),
-      'øłđħıð', 'oldhid'
-    ), 'æ', 'ae'), 'œ', 'oe') collate "C",
-    '\s+', ' ', 'g'
-  ));
+  language plpgsql immutable strict parallel safe
+  set search_path = public, pg_temp
+  as $$
+    begin
+      if octet_length(value) > length(value) then
+        value = regexp_replace(normalize(without_joiners(value), nfkd), '[\u0300-\u036f]', '', 'g');
+        value = translate(casefold(value collate pg_unicode_fast), 'øłđħıð', 'oldhid');
+        value = replace(replace(value, 'æ', 'ae'), 'œ', 'oe');
+      else
+        value = lower(value collate "C");
+      end if;
+      return btrim(regexp_replace(value collate "C", '\s+', ' ', 'g'));
+    end
+  $$;
 
 -- What a name that contains the search is like; %, _ and \ in the search are plain characters.
 create function containing(search text) returns text
@@ -30,11 +37,18 @@ create function containing(search text) returns text
 -- blanks.
 -- Folding the case of a letter may take it apart, so it is composed afterwards.
 create function identity_key(value text) returns text
-  language sql immutable parallel safe
-  return btrim(regexp_replace(
-    normalize(casefold(normalize(without_joiners(coalesce(value, '')), nfd) collate pg_unicode_fast), nfc),
-    '\s+', ' ', 'g'
-  )) collate "C";
+  language plpgsql immutable parallel safe
+  set search_path = public, pg_temp
+  as $$
+    begin
+      if octet_length(value) > length(value) then
+        value = normalize(casefold(normalize(without_joiners(value), nfd) collate pg_unicode_fast), nfc);
+      else
+        value = lower(value collate "C");
+      end if;
+      return btrim(regexp_replace(coalesce(value, '') collate pg_unicode_fast, '\s+', ' ', 'g'));
+    end
+  $$;
 
 -- Every user of the database may hold any advisory lock. So the locks of names have keys that cannot be guessed.
 create table lock_secret (secret uuid not null);

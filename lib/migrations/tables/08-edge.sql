@@ -16,38 +16,3 @@ create table invalidations (
   paths bigint not null,
   last_at timestamptz not null
 );
-
--- Tags that a hyphen ends are completed by these ids. A transaction has at most fifty rows, or else the one row
--- `everything`.
-create function add_stale_tags(tags text[], ids bigint[]) returns void
-  language plpgsql
-  set enable_seqscan = off
-  as $$
-    begin
-      if tags = '{}' then
-        return;
-      end if;
-      insert into stale_tags (tag)
-      select distinct case when tag like '%-' then tag || id else tag end
-      from unnest(tags) as tag cross join unnest(ids) as id
-      where not exists (select from stale_tags where transaction = pg_current_xact_id() and tag = 'everything')
-      limit 51
-      on conflict do nothing;
-      if found then
-        if tags = '{everything}' or (select count(*) > 50 from stale_tags where transaction = pg_current_xact_id()) then
-          delete from stale_tags where transaction = pg_current_xact_id();
-          insert into stale_tags (tag) values ('everything');
-        end if;
-      end if;
-    end
-  $$;
-
-create function tag_everything() returns trigger
-  language plpgsql security definer
-  set search_path = public, pg_temp
-  as $$
-    begin
-      perform add_stale_tags('{everything}', '{0}');
-      return null;
-    end
-  $$;

@@ -18,7 +18,6 @@ const names = [
   "10-imports",
   "11-roles",
   "12-edge-runs",
-  "13-keys-of-names",
 ];
 
 /** Every migration in the order it is applied. */
