@@ -1,36 +1,144 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
+import { cachedFolder } from "../../infra/build/cached-folder.ts";
+import { parseWords, UsageError } from "../../infra/command/command.ts";
+import { eventOf, functionPathOf } from "../../infra/command/event.ts";
+import { checkEvent, syntax as invokeSyntax } from "../../infra/operate/invoke.ts";
+import { stageNamed } from "../../infra/operate/stage.ts";
 import { settings } from "../../infra/stages.ts";
-import { stacks, type Template, useSynthesis } from "./stacks/synthesis.ts";
+import manifest from "../../package.json" with { type: "json" };
+import { type Recording, recordShell } from "../support/shell-recorder.ts";
+import { stacks, useSynthesis } from "./stacks/synthesis.ts";
 
 const root = join(import.meta.dirname, "../..");
-
 /** What operators read: the README, and the pages beside it. */
-let readme: string;
-let templates: Template[];
+const names = ["README", "costs", "edge", "pipeline", "restore", "sign-in", "take-downs"];
+const pages = await Promise.all(names.map((name) => readFile(join(root, "infra", `${name}.md`), "utf8")));
+const readme = pages.join("\n");
+
+/** The sections with commands: heading, and all commands as one script. */
+const sections = pages
+  .flatMap((page) => page.split(/^(?=#{1,3} )/m))
+  .map((section) => [section.slice(0, section.indexOf("\n")), scriptOf(section)] as const)
+  .filter(([, script]) => script !== "");
+
+/** The indented blocks, those of a list's item by two or three columns more, and our commands between backticks. */
+function scriptOf(section: string): string {
+  const blocks = section.split(/\n{2,}/).filter((block) => /^ {4,}\S/.test(block));
+  const inline = [...section.matchAll(/`(npm [^`]+)`/g)].map(([, command = ""]) => command);
+  return [...blocks.map((block) => block.replace(/^ {4,7}(?=\S)/, "")), ...inline].join("\n");
+}
+
+/* What readers set by themselves: the output `Url` without its slash, a session's token, a pool of users and its client. */
+const variables = { URL: "https://api.example.com", TOKEN: "token", POOL: "eu-central-1_a", CLIENT: "1a2b" };
+
+const recordings = new Map<string, Recording>();
+
+beforeAll(async () => {
+  await Promise.all(
+    sections.map(async ([heading, script]) => recordings.set(heading, await recordShell(script, variables))),
+  );
+});
+
+const commands = () => [...recordings.values()].flatMap((each) => each.commands);
+
+/** The words behind these, wherever a command has them. */
+const wordsAfter = (...begin: string[]): string[][] =>
+  commands()
+    .filter((words) => begin.every((word, at) => words[at] === word))
+    .map((words) => words.slice(begin.length));
+
+/** Calls of this project's commands: name, and the words behind it. */
+const ownCalls = () =>
+  wordsAfter("npm").flatMap(([first = "", ...rest]) => {
+    const [name = "", separator = "--", ...words] =
+      first === "run" ? rest.filter((each) => each !== "-s") : [first, ...rest];
+    expect(separator, name).toBe("--");
+    return ["ci", "test", "deploy"].includes(name) ? [] : [{ name, words }];
+  });
 
 const synthesis = useSynthesis();
 
-beforeAll(async () => {
-  const pages = ["README", "costs", "edge", "pipeline", "restore", "sign-in", "take-downs"].map((page) =>
-    readFile(join(root, "infra", `${page}.md`), "utf8"),
-  );
-  readme = (await Promise.all(pages)).join("\n");
-  templates = stacks.map((each) => synthesis.template(each));
-});
-
-const all = (pattern: RegExp): string[] => [...new Set(readme.match(pattern))];
-const named = (type: string, property: string): string[] =>
-  templates.flatMap((each) => each.all(type).map(({ Properties }) => Properties[property]));
-
 describe("The operators' README", () => {
+  it("has at most 500 lines", () => {
+    expect(pages[0]?.split("\n").length).toBeLessThanOrEqual(501);
+  });
+
+  it.each(sections)("has commands for bash, with the variables that they need: %s", (heading) => {
+    expect(recordings.get(heading)?.complaint).toBe("");
+  });
+
+  it("calls programs that are prerequisites, or on every machine", () => {
+    const prerequisites = ["npm", "npx", "git", "aws", "jq"];
+    const everywhere = ["awk", "curl", "cut", "date", "head", "sleep", "sort", "zcat"];
+
+    expect(new Set(commands().map(([program]) => program))).toEqual(new Set([...prerequisites, ...everywhere]));
+  });
+
+  it("calls this project's commands with words that they understand, and stages that there are", async () => {
+    const problems = await Promise.all(ownCalls().map(problemOf));
+
+    expect(problems.flatMap((each) => each ?? [])).toEqual([]);
+    expect(problems.length).toBeGreaterThan(15);
+  });
+
+  it("invokes functions with what they accept", async () => {
+    const calls = ownCalls().filter(({ name, words }) => name === "invoke" && words.length > 0);
+    for (const { words } of calls) {
+      const [given = "", payload] = parseWords(invokeSyntax, words).positionals;
+      const path = functionPathOf(given);
+      checkEvent(path, await eventOf(path, payload));
+    }
+
+    expect(calls.length).toBeGreaterThan(8);
+  });
+
+  it("calls the CDK with commands and flags that it has, and with stacks of the settings", async () => {
+    const deployments = wordsAfter("npm", "run", "deploy", "--").map((words) => ["deploy", ...words]);
+    const calls = [...wordsAfter("npx", "cdk"), ...deployments];
+    const names = [...new Set(calls.map(([name = ""]) => name))].sort();
+    const flags = new Map(await Promise.all(names.map(flagsOfCdk)));
+    const known = [...stacks, "colophon-pipeline"];
+    const isStack = (word: string) => known.some((each) => each === word || each.startsWith(word.replace(/\*$/, "")));
+    const unknown = calls.flatMap(([name = "", ...words]) =>
+      words.filter((word, at) => {
+        if (word.startsWith("-")) return !flags.get(name)?.has(word);
+        return !flags.get(name)?.get(words[at - 1] ?? "") && !isStack(word);
+      }),
+    );
+
+    expect(unknown).toEqual([]);
+    expect(names).toEqual(["bootstrap", "deploy", "destroy", "diff"]);
+  });
+
+  it.skipIf(spawnSync("python3", ["--version"]).status !== 0)("calls AWS as its CLI permits", async () => {
+    const calls = wordsAfter("aws");
+    const problems = await problemsOfAws(calls);
+
+    expect(calls.flatMap((words, at) => (problems[at] ? [[words.join(" "), problems[at]]] : []))).toEqual([]);
+    expect(calls.length).toBeGreaterThan(30);
+  });
+
+  const all = (pattern: RegExp): string[] => [...new Set(readme.match(pattern))];
+  const named = (type: string, property: string): string[] =>
+    stacks.flatMap((each) =>
+      synthesis
+        .template(each)
+        .each(type)
+        .map((its) => its[property]),
+    );
+  const outputsOf = (names: readonly string[]) =>
+    names.flatMap((each) => Object.keys(synthesis.template(each).Outputs));
+
   it("names files that are there", () => {
     const files = all(/\b(?:events|functions|infra|lib|test)\/[\w./-]*\w/g);
 
     expect(files.filter((each) => !existsSync(join(root, each)))).toEqual([]);
-    expect(files.length).toBeGreaterThan(5);
   });
 
   it("names stacks, functions, alarms, dashboards and vaults that are there", () => {
@@ -44,7 +152,6 @@ describe("The operators' README", () => {
       // The operator gives this name.
       "colophon-prod-database-copy",
     ];
-
     const unknown = all(/\bcolophon-[a-z][a-z0-9-]*/g).filter(
       (each) => !known.some((name) => (each.endsWith("-") ? name.startsWith(each) : name === each)),
     );
@@ -52,14 +159,44 @@ describe("The operators' README", () => {
     expect(unknown).toEqual([]);
   });
 
+  it("names parameters, log groups and outputs that the stacks have", () => {
+    const known = new Set([
+      ...named("SSM::Parameter", "Name"),
+      ...named("Logs::LogGroup", "LogGroupName"),
+      ...named("SecretsManager::Secret", "Name"),
+      ...outputsOf(stacks),
+    ]);
+
+    const used = all(/\/colophon\/[\w/-]+|aws-waf-logs-[\w-]+|(?<=OutputKey==')\w+(?=')/g);
+    expect(used.filter((each) => !known.has(each))).toEqual([]);
+    expect(used.length).toBeGreaterThan(10);
+  });
+
   it("names every alarm, saved query and output", () => {
     const alarms = named("CloudWatch::Alarm", "AlarmName").filter((each) => each.startsWith("colophon-prod"));
     const queries = named("Logs::QueryDefinition", "Name").map((each) => each.replace(/.*\//, ""));
-    const outputs = settings.stages.flatMap(({ name }) => Object.keys(synthesis.template(`colophon-${name}`).Outputs));
-    const expected = [...alarms, ...queries, ...outputs.filter((each) => !each.startsWith("RestApiEndpoint"))];
+    const expected = [
+      ...alarms,
+      ...queries,
+      ...outputsOf(settings.stages.map(({ name }) => `colophon-${name}`)).filter(
+        (each) => !each.startsWith("RestApiEndpoint"),
+      ),
+    ];
 
     const rows = readme.split("\n").filter((line) => /^ *\|/.test(line));
     expect(expected.filter((each) => !rows.some((row) => row.includes(`\`${each}\``)))).toEqual([]);
+  });
+
+  it("makes the name of every function of that of its event, by which it can be invoked", () => {
+    const functions = new Set(
+      named("Lambda::Function", "FunctionName").map((each) => each.replace(/^colophon-\w+-/, "")),
+    );
+
+    expect([...functions].sort()).toEqual(
+      synthesis.functions.map(({ endpointPath }) => endpointPath.replaceAll("/", "-")).sort(),
+    );
+    for (const { endpointPath } of synthesis.functions)
+      expect([endpointPath, existsSync(join(root, "events", `${endpointPath}.json`))]).toEqual([endpointPath, true]);
   });
 });
 
@@ -72,20 +209,41 @@ it("The table of limits has the settings of prod", async () => {
   expect(page).toContain(`${firewall?.unlimitedListsPerAddressIn5Minutes} of them for lists without a \`limit\``);
 });
 
-describe("Every function", () => {
-  it("has an event that it can be invoked with", () => {
-    const without = synthesis.functions.filter(
-      ({ endpointPath }) => !existsSync(join(root, "events", `${endpointPath}.json`)),
-    );
+const scripts: Readonly<Record<string, string>> = manifest.scripts;
 
-    expect(without).toEqual([]);
+/** What a command of this project does not understand. */
+async function problemOf({ name, words }: { name: string; words: string[] }): Promise<string | undefined> {
+  const [, file] = /^node (\S+)$/.exec(scripts[name] ?? "") ?? [];
+  if (file === undefined) return `There is no command ${name}`;
+  if (words.length === 0) return undefined;
+  const { syntax } = await import(join(root, file));
+  try {
+    const { values } = parseWords(syntax, words);
+    if (typeof values.stage === "string") stageNamed(values.stage);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UsageError) return `npm run ${name} -- ${words.join(" ")}: ${error.message}`;
+    throw error;
+  }
+}
+
+/** The flags of a command of the CDK, as it prints them, and whether a value follows. */
+async function flagsOfCdk(name: string): Promise<[string, Map<string, boolean>]> {
+  const { stdout } = await promisify(execFile)(join(root, "node_modules/.bin/cdk"), [name, "--help"], { cwd: root });
+  const flags = stdout.split(/\n +(?=-)/).flatMap((entry) => {
+    const hasValue = /\[(?:string|number|array)\]/.test(entry);
+    return (entry.match(/(?<=^|, +)--?[a-zA-Z][\w-]*/g) ?? []).map((flag) => [flag, hasValue] as const);
   });
+  return [name, new Map(flags)];
+}
 
-  it("has the name that the README makes of its event", () => {
-    const names = new Set(named("Lambda::Function", "FunctionName").map((each) => each.replace(/^colophon-\w+-/, "")));
-
-    expect([...names].sort()).toEqual(
-      synthesis.functions.map(({ endpointPath }) => endpointPath.replaceAll("/", "-")).sort(),
-    );
-  });
-});
+/** The AWS CLI that comes with the CDK (version 1) parses the commands, and sends nothing. */
+async function problemsOfAws(calls: readonly (readonly string[])[]): Promise<readonly (string | null)[]> {
+  const layer = join(root, "node_modules/@aws-cdk/asset-awscli-v1/lib/layer.zip");
+  const unpacked = await cachedFolder("aws-cli", ["package-lock.json"], (folder) =>
+    promisify(execFile)("python3", ["-m", "zipfile", "-e", layer, folder]),
+  );
+  const child = spawn("python3", [join(import.meta.dirname, "aws-cli.py")], { stdio: ["pipe", "pipe", "inherit"] });
+  child.stdin.end(JSON.stringify({ modules: join(unpacked, "awscli"), commands: calls }));
+  return JSON.parse(await text(child.stdout));
+}

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { cachedFolder, compileCache } from "../../../infra/build/cached-folder.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -38,17 +38,12 @@ const make = (edits = 0) =>
 
 const copyIn = (kept: string) => readFile(join(kept, "copy"), "utf8");
 
-it("is made once for the same files", async () => {
+it("is made once for the same files, and again when one has changed", async () => {
   const kept = await make();
-
   expect(await make()).toBe(kept);
   expect(times).toBe(1);
-});
 
-it("is made again when a file has changed", async () => {
-  const kept = await make();
   await edit("second");
-
   const again = await make();
 
   expect(again).not.toBe(kept);
@@ -81,44 +76,28 @@ it("is whole when several make it at the same time", async () => {
 
 it("is removed when two newer ones are there and no process uses it", async () => {
   const longAgo = new Date(Date.now() - 11 * 60_000);
-  const forget = (kept: string) => utimes(kept, longAgo, longAgo);
   const makeOf = async (text: string) => {
     await edit(text);
     return basename(await make());
   };
-  await forget(join(cache, await makeOf("first")));
-  const second = await makeOf("second");
-  const third = await makeOf("third");
-  expect((await others()).sort()).toEqual([second, third].sort());
-
+  // Another folder's name begins like its own.
+  const longer = await cachedFolder(`${name}-longer`, [relative(root, folder)], (draft) => mkdir(draft));
+  for (const each of [longer, join(cache, await makeOf("first"))]) await utimes(each, longAgo, longAgo);
+  const [second, third] = [await makeOf("second"), await makeOf("third")];
   const fourth = await makeOf("fourth");
 
-  expect((await others()).sort()).toEqual([second, third, fourth].sort());
+  expect((await others()).sort()).toEqual([basename(longer), second, third, fourth].sort());
 });
 
-it("is left alone by one whose name begins like its own", async () => {
-  const longer = await cachedFolder(`${name}-longer`, [relative(root, folder)], (draft) => mkdir(draft));
-  await utimes(longer, 0, 0);
-  for (const text of ["second", "third", "fourth"]) {
-    await edit(text);
-    await make();
-  }
+it("of what Node compiles is emptied when it has grown", async () => {
+  const compiled = join(cache, `${name}-compiled`);
+  await mkdir(join(compiled, "v24"), { recursive: true });
+  for (let file = 1; file < 5_000; file += 1) writeFileSync(join(compiled, "v24", `${file}`), "");
+  expect(compileCache(basename(compiled))).toBe(compiled);
+  expect(await readdir(compiled)).toEqual(["v24"]);
+  writeFileSync(join(compiled, "v24", "another"), "");
 
-  expect(await others()).toContain(basename(longer));
-});
+  compileCache(basename(compiled));
 
-describe("The folder of what Node compiles", () => {
-  it("is emptied when it has grown", async () => {
-    const compiled = join(cache, `${name}-compiled`);
-    expect(compileCache(basename(compiled))).toBe(compiled);
-    await mkdir(join(compiled, "v24"), { recursive: true });
-    for (let file = 1; file < 5_000; file += 1) writeFileSync(join(compiled, "v24", `${file}`), "");
-    compileCache(basename(compiled));
-    expect(await readdir(compiled)).toEqual(["v24"]);
-    writeFileSync(join(compiled, "v24", "another"), "");
-
-    compileCache(basename(compiled));
-
-    expect(existsSync(compiled)).toBe(false);
-  });
+  expect(existsSync(compiled)).toBe(false);
 });
