@@ -81,7 +81,7 @@ const api = ["--api", "api.json", ...functions];
 
 describe("aws-local", () => {
   it("runs an API with its functions, and leaves nothing behind", async () => {
-    const { variables, stop } = await start(...api, "--bucket", "pictures", "--bucket", "papers:versioned");
+    const { variables, stop } = await start(...api, "--bucket", "pictures", "--bucket", "papers");
 
     const response = await fetch(`${variables.API_URL}/greeting`);
 

@@ -9,11 +9,10 @@ import { isFree } from "./http/free-port.ts";
 import { newKey } from "./http/signature.ts";
 import type { FunctionSettings } from "./lambda/settings.ts";
 import { openDatabase } from "./postgres/database.ts";
-import type { BucketOptions } from "./s3/bucket.ts";
 import { clusterArn, masterSecretArn } from "./secrets-manager/arns.ts";
 import { startAwsLocal } from "./start.ts";
 
-const usage = `npx aws-local --api FILE --functions DIR [--port N] [--data DIR] [--database URL] [--bucket NAME[:versioned] …]
+const usage = `npx aws-local --api FILE --functions DIR [--port N] [--data DIR] [--database URL] [--bucket NAME …]
 npx aws-local data-api [--port N] [--data DIR] [--database URL]
   data-api     starts the Data API alone
   --api        the OpenAPI document that API Gateway would import
@@ -21,7 +20,7 @@ npx aws-local data-api [--port N] [--data DIR] [--database URL]
   --port       of API Gateway, or of the Data API; default: a free one
   --data       keeps PostgreSQL and the buckets from one start to the next; default: a temporary folder
   --database   a PostgreSQL to use instead of the embedded one: postgres://user:password@host:port/name
-  --bucket     the name of a bucket of S3, which may keep versions; can come several times`;
+  --bucket     the name of a bucket of S3; can come several times`;
 
 const flags = {
   api: { type: "string", default: "" },
@@ -89,7 +88,7 @@ async function startApi(values: Flags): Promise<Record<string, string>> {
     ...options,
     database: databaseOf(values, directory),
     ...(values.bucket.length > 0 && {
-      s3: { directory: join(directory, "s3"), buckets: values.bucket.map(bucketOf) },
+      s3: { directory: join(directory, "s3"), buckets: values.bucket.map(expectBucket) },
     }),
     ...watch,
   });
@@ -97,10 +96,9 @@ async function startApi(values: Flags): Promise<Record<string, string>> {
   return { API_URL: aws.url, ...clientVariables(aws.key, aws), ...databaseVariables(aws.database) };
 }
 
-function bucketOf(text: string): BucketOptions {
-  const [, name, versioned] = /^([a-z\d][a-z\d.-]{1,61}[a-z\d])(:versioned)?$/.exec(text) ?? [];
-  if (name === undefined) throw new Error(`--bucket takes no ${text}`);
-  return { name, versioned: versioned !== undefined };
+function expectBucket(name: string): string {
+  if (/^[a-z\d][a-z\d.-]{1,61}[a-z\d]$/.test(name)) return name;
+  throw new Error(`--bucket takes no ${name}`);
 }
 
 /** What a call of the Data API names. */

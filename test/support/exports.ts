@@ -1,4 +1,4 @@
-import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { GetObjectCommand, ListObjectVersionsCommand, S3Client } from "@aws-sdk/client-s3";
 import { transferBucket } from "../../infra/local/stage/functions.ts";
 import { type CatalogueLine, parseLine } from "../../lib/operators/catalogue-lines.ts";
 import { key } from "./environment.ts";
@@ -30,8 +30,8 @@ export async function exportedText(stack: Stack, { target }: Exported): Promise<
 
 /** The keys of all files. */
 export async function transferKeys(stack: Stack): Promise<readonly (string | undefined)[]> {
-  const { Contents = [] } = await s3Of(stack).send(new ListObjectsV2Command({ Bucket: transferBucket }));
-  return Contents.map(({ Key }) => Key);
+  const { Versions = [] } = await s3Of(stack).send(new ListObjectVersionsCommand({ Bucket: transferBucket }));
+  return Versions.filter(({ IsLatest }) => IsLatest).map(({ Key }) => Key);
 }
 
 /**

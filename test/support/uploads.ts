@@ -1,4 +1,4 @@
-import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { GetObjectCommand, ListObjectVersionsCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { S3 } from "../../infra/aws-local/test/s3.ts";
 import { imageBucket } from "../../infra/local/stage/functions.ts";
@@ -33,8 +33,8 @@ export async function startUploads(options: StackOptions = {}): Promise<UploadSt
     ...stack,
     s3,
     async keys() {
-      const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: imageBucket }));
-      return Contents.map(({ Key = "" }) => Key).sort();
+      const { Versions = [] } = await client.send(new ListObjectVersionsCommand({ Bucket: imageBucket }));
+      return Versions.filter(({ IsLatest }) => IsLatest).map(({ Key = "" }) => Key);
     },
     async object(key) {
       const { Body, ContentType, CacheControl } = await client.send(

@@ -1,12 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-
-export interface BucketOptions {
-  readonly name: string;
-  /** Keeps what is replaced or deleted as versions. Default: false. */
-  readonly versioned?: boolean;
-}
 
 export type ObjectHeaders = Readonly<Record<string, string>>;
 
@@ -32,20 +26,18 @@ export interface Upload {
 }
 
 /**
- * Objects by their keys, in the files of one folder, which only the user of this process can read. A killed process
- * loses nothing that was stored.
+ * Objects by their keys, in the files of one folder, which only the user of this process can read. What is replaced or
+ * deleted stays as a version. A killed process loses nothing that was stored.
  */
 export type Bucket = Awaited<ReturnType<typeof openBucket>>;
 
-/** The id of an object that was stored without versions. A bucket that gets versions later keeps it as the oldest. */
-export const nullId = "null";
 /** Ids grow with time. */
-export const isVersionId = (id: string): boolean => id === nullId || /^\d{16}$/.test(id);
+export const isVersionId = (id: string): boolean => /^\d{16}$/.test(id);
 
-/** End the names of an object's file and of the folder of its versions; a folder may contain others. */
-const finished = ".object";
+/** Ends the name of the folder of an object's versions; the bucket's folder may contain others. */
 const versionsFolder = ".versions";
-/** Ends the name of a delete marker's file. */
+/** End the names of a version's file, and of a delete marker's. */
+const finished = ".object";
 const marker = ".marker";
 /** Ends the names of files that are being written, or were when the process was killed. */
 const unfinished = ".unfinished";
@@ -53,31 +45,24 @@ const unfinished = ".unfinished";
 const none: readonly string[] = [];
 
 /** Opens the bucket of a folder, which is created if it does not exist. Parts of unfinished uploads are dropped. */
-export async function openBucket(folder: string, versioned: boolean) {
+export async function openBucket(folder: string) {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const name of await readdir(folder)) if (name.endsWith(unfinished)) await rm(join(folder, name));
   // An encoded key has no slash, so no key leads out of the folder.
-  const pathOf = (key: string, ending: string) => join(folder, encodeURIComponent(key) + ending);
+  const folderOf = (key: string) => join(folder, encodeURIComponent(key) + versionsFolder);
   const fileOf = (key: string, { id, isDeleteMarker }: Version) =>
-    id === nullId
-      ? pathOf(key, finished)
-      : join(pathOf(key, versionsFolder), id + (isDeleteMarker ? marker : finished));
+    join(folderOf(key), id + (isDeleteMarker ? marker : finished));
 
   /** Of an object, the newest first. */
   const versionsOf = async (key: string): Promise<Version[]> => {
-    const names = (await readdir(pathOf(key, versionsFolder)).catch(ignoreMissing)) ?? none;
+    const names = (await readdir(folderOf(key)).catch(ignoreMissing)) ?? none;
     const versions = names.map((name) => ({ id: name.replace(/\..*/, ""), isDeleteMarker: name.endsWith(marker) }));
-    const first = await stat(pathOf(key, finished)).catch(ignoreMissing);
-    return [...versions.sort(byAge), ...(first ? [{ id: nullId, isDeleteMarker: false }] : [])];
+    return versions.sort((one, other) => Number(other.id) - Number(one.id));
   };
 
   let lastId = 0;
   const store = async (key: string, isDeleteMarker: boolean, draft: string): Promise<Version> => {
-    if (!versioned) {
-      await rename(draft, pathOf(key, finished));
-      return { id: nullId, isDeleteMarker };
-    }
-    await mkdir(pathOf(key, versionsFolder), { recursive: true, mode: 0o700 });
+    await mkdir(folderOf(key), { recursive: true, mode: 0o700 });
     lastId = Math.max(lastId + 1, Date.now() * 1_000);
     const version = { id: `${lastId}`, isDeleteMarker };
     await rename(draft, fileOf(key, version));
@@ -99,12 +84,11 @@ export async function openBucket(folder: string, versioned: boolean) {
 
   /** The keys of all objects that have a version, sorted. */
   const keys = async (): Promise<string[]> => {
-    const names = (await readdir(folder)).filter((name) => name.endsWith(finished) || name.endsWith(versionsFolder));
-    return [...new Set(names.map((name) => decodeURIComponent(name.slice(0, name.lastIndexOf(".")))))].sort();
+    const names = (await readdir(folder)).filter((name) => name.endsWith(versionsFolder));
+    return names.map((name) => decodeURIComponent(name.slice(0, -versionsFolder.length))).sort();
   };
 
   return {
-    versioned,
     versionsOf,
     writeDraft,
     openDraft: openFile,
@@ -114,19 +98,14 @@ export async function openBucket(folder: string, versioned: boolean) {
     },
     /** Undefined if it has been deleted meanwhile. */
     open: (key: string, version: Version): Promise<OpenObject | undefined> => openFile(fileOf(key, version)),
-    /** Deletes an object. @returns the delete marker in a bucket with versions */
-    async delete(key: string): Promise<Version | undefined> {
-      if (versioned)
-        return await store(key, true, await writeDraft({ "last-modified": new Date().toUTCString() }, Buffer.alloc(0)));
-      await rm(pathOf(key, finished), { force: true });
-      return undefined;
+    /** Deletes an object. @returns the delete marker */
+    async delete(key: string): Promise<Version> {
+      return await store(key, true, await writeDraft({ "last-modified": new Date().toUTCString() }, Buffer.alloc(0)));
     },
     deleteVersion,
     keys,
   };
 }
-
-const byAge = (one: Version, other: Version): number => Number(other.id) - Number(one.id);
 
 const headersBytesMax = 65_536;
 

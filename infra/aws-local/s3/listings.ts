@@ -4,27 +4,6 @@ import { element } from "./xml.ts";
 
 const entriesPerCallMax = 1_000;
 
-/** All objects with a prefix, in pages. */
-export async function listObjectsV2({ bucket, query }: Call): Promise<Response> {
-  const after = Buffer.from(query.get("continuation-token") ?? "", "base64url").toString();
-  const entries = await entriesOf(bucket, query);
-  const all = entries.filter(({ key, IsLatest, version }) => IsLatest && !version.isDeleteMarker && key > after);
-  const page = all.slice(0, entriesPerCallMax);
-  const isTruncated = page.length < all.length;
-  const body = [
-    ...encodingOf(query),
-    element("KeyCount", page.length),
-    element("IsTruncated", isTruncated),
-    ...(isTruncated
-      ? [element("NextContinuationToken", Buffer.from(page.at(-1)?.key ?? "").toString("base64url"))]
-      : []),
-    ...(await Promise.all(
-      page.map((each) => describe(bucket, each, "Contents", { Key: encodedKey(each.key, query) })),
-    )),
-  ];
-  return { status: 200, body: `<ListBucketResult>${body.join("")}</ListBucketResult>` };
-}
-
 /** All versions, by key and the newest first. */
 export async function listObjectVersions({ bucket, query }: Call): Promise<Response> {
   const all = await entriesOf(bucket, query);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { useS3 } from "../test/use-s3.ts";
 
 const Bucket = "files";
-const s3 = useS3([{ name: Bucket }]);
+const s3 = useS3([Bucket]);
 
 const partBytesMin = 5 * 1_048_576;
 const large = Buffer.alloc(partBytesMin, "a");

@@ -38,7 +38,7 @@ export async function completeMultipartUpload(call: Call): Promise<Response> {
   await drop(upload);
   return {
     status: 200,
-    headers: versionHeaders(bucket, version),
+    headers: versionHeaders(version),
     body: element("CompleteMultipartUploadResult", { Bucket: name, Key: key, ETag }),
   };
 }

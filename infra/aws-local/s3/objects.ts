@@ -17,16 +17,16 @@ export const newHeaders = (headers: Call["headers"] | ObjectHeaders, etag: strin
   "last-modified": new Date().toUTCString(),
 });
 
-/** Says which version was made or found; a bucket without versions does not. */
-export const versionHeaders = ({ versioned }: Bucket, version: Version | undefined): ObjectHeaders => ({
-  ...(versioned && version && { "x-amz-version-id": version.id }),
-  ...(version?.isDeleteMarker && { "x-amz-delete-marker": "true" }),
+/** Says which version was made or found. */
+export const versionHeaders = ({ id, isDeleteMarker }: Version): ObjectHeaders => ({
+  "x-amz-version-id": id,
+  ...(isDeleteMarker && { "x-amz-delete-marker": "true" }),
 });
 
 export async function putObject({ bucket, key, headers, body }: Call): Promise<Response> {
   const etag = `"${hash("md5", body)}"`;
   const version = await bucket.put(key, newHeaders(headers, etag), body);
-  return { status: 200, headers: { etag, ...versionHeaders(bucket, version) } };
+  return { status: 200, headers: { etag, ...versionHeaders(version) } };
 }
 
 /**
@@ -60,7 +60,7 @@ export async function getObject({ bucket, key, query, headers, method }: Call): 
   const { etag = "" } = found.headers;
   if (headers["if-match"]?.includes(etag) === false)
     throw new ServiceError(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
-  const common = { ...found.headers, ...versionHeaders(bucket, version), "accept-ranges": "bytes" };
+  const common = { ...found.headers, ...versionHeaders(version), "accept-ranges": "bytes" };
   if (headers["if-none-match"]?.includes(etag)) return { status: 304, headers: common };
   const [start, end] = rangeOf(headers.range, found.size);
   const place = headers.range && { "content-range": `bytes ${start}-${end - 1}/${found.size}` };
@@ -98,21 +98,18 @@ export async function copyObject({ buckets, bucket, key, headers }: Call): Promi
   const LastModified = new Date(copied["last-modified"] ?? "").toISOString();
   return {
     status: 200,
-    headers: {
-      ...versionHeaders(bucket, copy),
-      ...(source.versioned && { "x-amz-copy-source-version-id": version.id }),
-    },
+    headers: { ...versionHeaders(copy), "x-amz-copy-source-version-id": version.id },
     body: element("CopyObjectResult", { ETag: etag, LastModified }),
   };
 }
 
 export async function deleteObject({ bucket, key, query }: Call): Promise<Response> {
   const deleted = await deleteFrom(bucket, key, query.get("versionId") ?? undefined);
-  return { status: 204, headers: versionHeaders(bucket, deleted) };
+  return { status: 204, headers: versionHeaders(deleted) };
 }
 
 /** Deletes a version for good, or else the object. @returns the version that was deleted, or the delete marker */
-async function deleteFrom(bucket: Bucket, key: string, versionId: string | undefined): Promise<Version | undefined> {
+async function deleteFrom(bucket: Bucket, key: string, versionId: string | undefined): Promise<Version> {
   if (versionId === undefined) return await bucket.delete(key);
   const id = versionIdOf(versionId);
   const version = (await bucket.versionsOf(key)).find((each) => each.id === id);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Bucket } from "./bucket.ts";
 import { type Call, noSuchBucket, notImplemented, type Response } from "./call.ts";
-import { listObjectsV2, listObjectVersions } from "./listings.ts";
+import { listObjectVersions } from "./listings.ts";
 import { abortMultipartUpload, completeMultipartUpload, createMultipartUpload, uploadPart } from "./multipart.ts";
 import { copyObject, deleteObject, deleteObjects, getObject, putObject } from "./objects.ts";
 
@@ -16,7 +16,6 @@ const operations: Readonly<Record<string, (call: Call) => Promise<Response>>> = 
   "DELETE object": deleteObject,
   "DELETE object versionId": deleteObject,
   "POST bucket delete": deleteObjects,
-  "GET bucket list-type": listObjectsV2,
   "GET bucket versions": listObjectVersions,
   "POST object uploads": createMultipartUpload,
   "PUT object partNumber uploadId": uploadPart,
@@ -25,7 +24,7 @@ const operations: Readonly<Record<string, (call: Call) => Promise<Response>>> = 
 };
 
 /** The query parameters that do not choose the operation. The SDK sends its name as `x-id`. */
-const options = ["x-id", "prefix", "encoding-type", "continuation-token"];
+const options = ["x-id", "prefix", "encoding-type"];
 /** Headers that change nothing here, or that an operation looks at. */
 const implemented =
   /^x-amz-(content-sha256|date|user-agent|sdk-checksum-algorithm|checksum-.+|meta-.+|copy-source|expected-bucket-owner)$/;

@@ -5,14 +5,15 @@ import { listenToClients } from "../http/listen.ts";
 import { ServiceError } from "../http/service-error.ts";
 import type { Key } from "../http/signature.ts";
 import { bodyReader } from "../http/signed-body.ts";
-import { type Bucket, type BucketOptions, openBucket } from "./bucket.ts";
+import { openBucket } from "./bucket.ts";
 import type { Response } from "./call.ts";
 import { operationOf } from "./operations.ts";
 
 export interface S3Options {
   /** Where objects are kept: a folder for each bucket. */
   readonly directory: string;
-  readonly buckets: readonly BucketOptions[];
+  /** Their names. */
+  readonly buckets: readonly string[];
   /** To which the buckets belong. Default: 123456789012. */
   readonly account?: string;
   /** The key that requests must be signed with. */
@@ -34,7 +35,7 @@ const bodyBytesMax = 16 * 1_048_576;
 /** Starts an S3 that puts, gets, copies, deletes and lists objects, and their versions, in the given buckets. */
 export async function startS3({
   directory,
-  buckets: options,
+  buckets: names,
   account = "123456789012",
   key,
   port,
@@ -43,9 +44,8 @@ export async function startS3({
   await mkdir(directory, { recursive: true, mode: 0o700 });
   // An earlier start may have created it for everybody to read.
   await chmod(directory, 0o700);
-  const buckets = new Map<string, Bucket>();
-  for (const { name, versioned = false } of options)
-    buckets.set(name, await openBucket(join(directory, name), versioned));
+  const opened = names.map(async (name) => [name, await openBucket(join(directory, name))] as const);
+  const buckets = new Map(await Promise.all(opened));
   const bodyOf = bodyReader("s3", key, 400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size");
 
   const respond = async (request: IncomingMessage): Promise<Response | undefined> => {

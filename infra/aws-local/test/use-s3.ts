@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { S3 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll } from "vitest";
 import { type Key, newKey } from "../http/signature.ts";
-import type { BucketOptions } from "../s3/bucket.ts";
 import { startS3 } from "./s3.ts";
 
 /** An S3 for the tests of a file, and a client that has its key. */
@@ -18,7 +17,7 @@ export interface TestS3 {
   restart(): Promise<void>;
 }
 
-export function useS3(buckets: readonly BucketOptions[]): TestS3 {
+export function useS3(buckets: readonly string[]): TestS3 {
   const key = newKey();
   let directory: string;
   let s3: Awaited<ReturnType<typeof startS3>>;

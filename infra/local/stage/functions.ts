@@ -1,7 +1,6 @@
 import { functionName, isPublicRecord } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import type { FunctionSettings } from "../../aws-local/lambda/settings.ts";
-import type { BucketOptions } from "../../aws-local/s3/bucket.ts";
 import { clusterArn } from "../../aws-local/secrets-manager/arns.ts";
 import { databaseRoleOf, secretVariables } from "../../build/database-role.ts";
 import { secretArns, signInArns } from "./secrets.ts";
@@ -54,10 +53,10 @@ export const imageBucket = "images";
 /** The bucket of imports and exports. */
 export const transferBucket = "transfers";
 
-/** The buckets of S3 on this machine. As on AWS, deleted images can be restored for a while. */
-export const bucketsOf = ({ uploads }: Pick<Stage, "uploads">): readonly BucketOptions[] => [
-  { name: transferBucket },
-  ...(uploads ? [{ name: imageBucket, versioned: true }] : []),
+/** The buckets of S3 on this machine. */
+export const bucketsOf = ({ uploads }: Pick<Stage, "uploads">): readonly string[] => [
+  transferBucket,
+  ...(uploads ? [imageBucket] : []),
 ];
 
 export interface Stage {

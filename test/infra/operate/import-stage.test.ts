@@ -38,7 +38,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-import-"));
   s3 = await startS3({
     directory: join(directory, "s3"),
-    buckets: [{ name: bucket }],
+    buckets: [bucket],
     account: settings.account.id,
     key,
   });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { ListObjectVersionsCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { transferBucket } from "../../../infra/local/stage/functions.ts";
@@ -50,7 +50,7 @@ const added = async () => {
 };
 
 const uploads = async () =>
-  (await new S3Client({}).send(new ListObjectsV2Command({ Bucket: transferBucket }))).Contents ?? [];
+  (await new S3Client({}).send(new ListObjectVersionsCommand({ Bucket: transferBucket }))).Versions ?? [];
 
 describe("npm run import", () => {
   it("imports a file, and says what came of it", async () => {
