@@ -2,10 +2,10 @@ import { raw } from "sql-template-tag";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { useHolder } from "../support/callers.ts";
 import { identifier } from "../support/database.ts";
-import { envelope, forbidden, invalidParameter, unauthorized } from "../support/envelope.ts";
+import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
 import { imageBaseUrl } from "../support/environment.ts";
 import { anAdministrator, aSession, aUser, holderOf } from "../support/people.ts";
-import { aPermission, aRole, defaultRoleId, give, lock, lockHolderOf, roleIdsOf } from "../support/records.ts";
+import { aRole, defaultRoleId, give, lock, lockHolderOf, roleIdsOf } from "../support/records.ts";
 import { type Request, useStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 
@@ -20,7 +20,6 @@ const namesOf = ({ users }: { users: { username: string }[] }) => users.map(({ u
 const found = async (query: Request["query"]) => namesOf(await list(query));
 const roles = (count: number) => Promise.all(Array.from({ length: count }, () => aRole(stack.sql)));
 
-const missing = envelope(404, "User not found");
 const updated = envelope(200, "User updated");
 const loggedOut = envelope(200, "User logged out");
 
@@ -60,18 +59,6 @@ describe("GET /admin-users", () => {
     });
   });
 
-  it("answers 200 with those whose name contains the search, wildcards being plain characters", async () => {
-    for (const name of ["100% cotton", "100 percent cotton", "snake_case", "snakeXcase", "back\\slash"])
-      await aUser(stack.sql, name);
-
-    expect(await found({ search: "100%" })).toEqual(["100% cotton"]);
-    expect(await found({ search: "SNAKE_" })).toEqual(["snake_case"]);
-    expect(await found({ search: "k\\s" })).toEqual(["back\\slash"]);
-    expect(await found({ search: "' or 1=1 --" })).toEqual([]);
-    expect(await found({ search: " COTTON\u3000100 " })).toEqual(["100 percent cotton", "100% cotton"]);
-    expect(await found({ search: "cotton snake" })).toEqual([]);
-  });
-
   it("answers 200 with the users of a role by the names that they have now", async () => {
     const [role, other] = [await aRole(stack.sql), await aRole(stack.sql)];
     const [first, second] = [await aUser(stack.sql, "Moving a"), await aUser(stack.sql, "Moving b")];
@@ -105,29 +92,9 @@ describe("GET /admin-users", () => {
     expect(await found({ role: role.id })).toEqual(["Meanwhile b", "Meanwhile c"]);
   });
 
-  it.each(["999999", "Administrator", "1 or 1=1", "-1", "99999999999999999999"])(
-    "answers 200 with nobody for the role %s, which is no role's id",
-    async (role) => {
-      expect(await list({ role })).toEqual({ users: [], max: 0, from: 0, to: 0 });
-    },
-  );
-
-  it("answers 200 with all users, and counts them, without parameters", async () => {
-    const { users, max, to } = await list();
-
-    const [{ count } = { count: -1 }] = await stack.sql<{ count: number }[]>`select count(*) from users`;
-    expect([users.length, max, to]).toEqual([count, count, count]);
-  });
-
-  it("answers 200 with another person's lock, while it lasts", async () => {
-    const holder = await holderOf(stack.sql, "view-users");
-    const lockOf = async (search: string, as = editor) => (await list({ search }, as.token)).users[0].lock;
-    await lock(stack.sql, await aUser(stack.sql, "Locked now"), holder);
-    await lock(stack.sql, await aUser(stack.sql, "Locked once"), holder, -1);
-
-    expect(await lockOf("Locked now")).toEqual({ id: holder.id, username: holder.username });
-    expect(await lockOf("Locked now", holder)).toBeNull();
-    expect(await lockOf("Locked once")).toBeNull();
+  it("answers 200 with nobody for what is no role's id", async () => {
+    for (const role of ["999999", "Administrator", "1 or 1=1", "-1", "9".repeat(20)])
+      expect([role, await list({ role })]).toEqual([role, { users: [], max: 0, from: 0, to: 0 }]);
   });
 });
 
@@ -195,7 +162,6 @@ describe("GET /admin-users/id/{id}", () => {
     const user = await aUser(stack.sql);
     const loggedIn = async () => (await call("id", user.id)).body.logged_in;
 
-    expect(await loggedIn()).toBe(true);
     await stack.sql`update refresh_tokens set revoked_at = now() where user_id = ${user.id}`;
     expect(await loggedIn()).toBe(false);
     await aSession(stack.sql, user.id, -1);
@@ -238,51 +204,6 @@ describe("POST /admin-users/edit/{id}", () => {
     expect(await change([won], [standard])).toEqual([won]);
   });
 
-  it("answers 200 and releases the caller's lock, nobody else's", async () => {
-    const [own, others, other] = [await aUser(stack.sql), await aUser(stack.sql), await aUser(stack.sql)];
-    await lock(stack.sql, own, editor);
-    await lock(stack.sql, others, other);
-
-    for (const each of [own, others]) expect(await edit(each)).toEqual(updated);
-
-    expect(await lockHolderOf(stack.sql, own)).toBeUndefined();
-    expect(await lockHolderOf(stack.sql, others)).toBe(other.id);
-  });
-
-  it("answers 200 to callers who grant only permissions that they hold, or that this service does not check", async () => {
-    const granter = await holderOf(stack.sql, "edit-users", "view-roles");
-    const [user, role] = [await aUser(stack.sql), await aRole(stack.sql, "view-roles")];
-    const foreign = await aPermission(stack.sql);
-    await stack.sql`insert into role_permissions (role_id, permission_id) values (${role.id}, ${foreign.id})`;
-
-    expect(await edit(user, { added_roles: [role.id] }, granter.token)).toEqual(updated);
-    expect(await roleIdsOf(stack.sql, user)).toEqual([role.id]);
-  });
-
-  it.each([
-    ["age_verified", "yes"],
-    ["added_roles", "1"],
-    ["added_roles", [0]],
-    ["added_roles", [999_999]],
-    ["removed_roles", [{ id: 1 }]],
-    ["removed_roles", Array(201).fill(1)],
-  ])("answers 400 where %s is %j, and changes nothing", async (parameter, value) => {
-    const user = await aUser(stack.sql);
-
-    const { body } = await unchanged(stack, () => call("edit", user.id, { username: "Valid", [parameter]: value }));
-
-    expect(body).toEqual(invalidParameter(parameter));
-  });
-
-  it("answers 403 and changes nothing when a granted role has a permission that the caller lacks", async () => {
-    const role = await aRole(stack.sql, "edit-users", "delete-roles");
-
-    for (const { id } of [await aUser(stack.sql), editor]) {
-      const { body } = await unchanged(stack, () => call("edit", id, { username: "Climber", added_roles: [role.id] }));
-      expect(body).toEqual(forbidden);
-    }
-  });
-
   it("answers 404 or 200, and never makes half of the change, while the user is being deleted", async () => {
     const [{ token }, role] = [await anAdministrator(stack.sql), await aRole(stack.sql)];
     for (let round = 0; round < 5; round++) {
@@ -294,27 +215,6 @@ describe("POST /admin-users/edit/{id}", () => {
 
       for (const { status } of replies) expect([200, 404]).toContain(status);
       expect(await roleIdsOf(stack.sql, user)).toEqual([]);
-    }
-  });
-});
-
-describe("A user who has all permissions of the caller, and more", () => {
-  it.each([
-    ["is not edited", "edit", { username: "Renamed" }],
-    ["loses no role", "edit", { username: "Superior", removed_roles: [1] }],
-    ["is not deleted", "delete", undefined],
-    ["is not logged out", "logout", undefined],
-  ])("%s: 403", async (_, name, body) => {
-    const { sql } = stack;
-    const slightlyMore = await holderOf(sql, "view-users", "edit-users", "delete-users", "view-contributors");
-    for (const superior of [await anAdministrator(sql), slightlyMore]) {
-      await lock(sql, await aUser(sql), superior);
-      const change = body && {
-        ...body,
-        ...("removed_roles" in body ? { removed_roles: await roleIdsOf(sql, superior) } : {}),
-      };
-
-      expect((await unchanged(stack, () => call(name, superior.id, change))).body).toEqual(forbidden);
     }
   });
 });
@@ -333,15 +233,16 @@ describe("DELETE /admin-users/delete/{id}", () => {
     expect(await sql`select from users where id = ${user.id}`).toEqual([]);
     expect(await roleIdsOf(sql, user)).toEqual([]);
     for (const each of [user, edited]) expect(await lockHolderOf(sql, each)).toBeUndefined();
-    const removals = await sql`select remove_after <= now() as due from images_to_remove where key = 'users/gone.webp'`;
-    expect(removals).toEqual([{ due: true }]);
+    expect(await sql`select key from images_to_remove where remove_after <= now()`).toEqual([
+      { key: "users/gone.webp" },
+    ]);
   });
 
   it("answers 200 to callers who delete themselves", async () => {
     const { id, token } = await holderOf(stack.sql, "delete-users");
 
     expect((await call("delete", id, undefined, token)).status).toBe(200);
-    expect((await call("delete", id, undefined, token)).body).toEqual(missing);
+    expect((await call("delete", id, undefined, token)).body).toEqual(envelope(404, "User not found"));
   });
 });
 
@@ -361,23 +262,6 @@ describe("POST /admin-users/logout/{id}", () => {
     expect((await unchanged(stack, () => call("logout", user.id))).body).toEqual(loggedOut);
   });
 
-  it("answers 200 and releases the user's edit locks", async () => {
-    const [user, edited, others] = [await aUser(stack.sql), await aUser(stack.sql), await aUser(stack.sql)];
-    await lock(stack.sql, edited, user);
-    await lock(stack.sql, others, editor);
-    await stack.sql`
-      with added as (insert into contributors (first_name, slug) values ('Edited', 'edited') returning id)
-      insert into contributor_locks (contributor_id, editor_id, expires_at)
-      select id, ${user.id}, now() + interval '5 minutes' from added
-    `;
-
-    await logOut(user.id);
-
-    expect(await lockHolderOf(stack.sql, edited)).toBeUndefined();
-    expect(await lockHolderOf(stack.sql, others)).toBe(editor.id);
-    expect(await stack.sql`select from contributor_locks`).toEqual([]);
-  });
-
   it("answers 200 to callers who log themselves out, and to moderators who log an editor out", async () => {
     const moderator = await holderOf(stack.sql, "edit-users");
     const other = await holderOf(stack.sql, "view-contributors", "edit-contributors", "add-contributors");
@@ -385,5 +269,12 @@ describe("POST /admin-users/logout/{id}", () => {
     expect(await logOut(other.id, moderator.token)).toEqual(loggedOut);
     expect(await logOut(moderator.id, moderator.token)).toEqual(loggedOut);
     expect(await logOut(moderator.id, moderator.token)).toEqual(unauthorized);
+  });
+
+  it("answers 403 where the user has all permissions of the caller, and more", async () => {
+    const slightlyMore = await holderOf(stack.sql, "view-users", "edit-users", "delete-users", "view-contributors");
+
+    for (const { id } of [await anAdministrator(stack.sql), slightlyMore])
+      expect((await unchanged(stack, () => call("logout", id))).body).toEqual(forbidden);
   });
 });

@@ -1,10 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
 import { envelope, forbidden } from "../support/envelope.ts";
 import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
 import { aPermission, aRole, defaultRoleId, give, type Named, permissionId, roleIdsOf } from "../support/records.ts";
 import { type Reply, useStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
+
+/*
+ * Attacks on the three rules in README.md, "Who may do what"; authority-worlds.test.ts compares all that they forbid and allow
+ * with a model.
+ */
 
 const stack = useStack();
 
@@ -34,64 +39,29 @@ async function administratorRole(): Promise<Named> {
 /** A user with all permissions, but without the Administrator role. */
 const everythingElse = async () => userOf(await aRole(stack.sql, ...(Object.keys(permissions) as Permission[])));
 
-describe("Nobody hands out a permission that they lack through the default role", () => {
-  let defaultRole: number;
+it("A permission that this service does not check is granted, and taken from anybody, by all who may edit", async () => {
+  const caller = await holderOf(stack.sql, "edit-roles", "delete-roles", "edit-users", "view-roles");
+  const foreign = await aPermission(stack.sql);
+  const [role, more] = [await aRole(stack.sql, "view-roles"), await aRole(stack.sql, "view-users")];
+  const changes = { added_permissions: [foreign.id] };
+  const superior = await holderOf(stack.sql, "edit-roles", "delete-roles", "edit-users", "view-roles", "view-users");
+  await give(stack.sql, superior, role);
 
-  beforeAll(async () => {
-    defaultRole = await defaultRoleId(stack.sql);
-    await stack.sql`
-      insert into role_permissions (role_id, permission_id)
-      values (${defaultRole}, ${await permissionId(stack.sql, "view-contributors")})
-    `;
-  });
-
-  afterAll(() => stack.sql`delete from role_permissions where role_id = ${defaultRole}`);
-
-  it("when they take somebody's last role", async () => {
-    const editor = await holderOf(stack.sql, "edit-users");
-    const able = await holderOf(stack.sql, "edit-users", "view-contributors");
-    const [one, other] = [await aRole(stack.sql), await aRole(stack.sql)];
-    const [single, double] = [await userOf(one), await userOf(one, other)];
-
-    await expectForbidden(
-      () => editUser(editor, single, { removed_roles: [one.id] }),
-      () => editUser(editor, single, { added_roles: [one.id, other.id], removed_roles: [one.id, other.id] }),
-      () => editUser(editor, double, { removed_roles: [one.id, other.id] }),
-    );
-
-    expect((await editUser(editor, double, { removed_roles: [one.id] })).status).toBe(200);
-    expect((await editUser(editor, single, { added_roles: [other.id], removed_roles: [one.id] })).status).toBe(200);
-    expect((await editUser(able, single, { removed_roles: [other.id] })).status).toBe(200);
-    expect(await roleIdsOf(stack.sql, single)).toEqual([defaultRole]);
-    // A user without another role gets the default role back, so no user gets anything.
-    expect((await editUser(editor, single, { removed_roles: [defaultRole] })).status).toBe(200);
-    expect(await roleIdsOf(stack.sql, single)).toEqual([defaultRole]);
-  });
-
-  it("when they delete somebody's last role, also their own", async () => {
-    const remover = await holderOf(stack.sql, "delete-roles");
-    const able = await holderOf(stack.sql, "delete-roles", "view-contributors");
-    const [own = 0] = await roleIdsOf(stack.sql, remover);
-    const [last, second, unused] = [await aRole(stack.sql), await aRole(stack.sql), await aRole(stack.sql)];
-    const user = await userOf(last, second);
-
-    expect((await remove(remover, "roles", second.id)).status).toBe(200);
-    expect((await remove(remover, "roles", unused.id)).status).toBe(200);
-    await expectForbidden(
-      () => remove(remover, "roles", last.id),
-      () => remove(remover, "roles", own),
-    );
-
-    expect((await remove(able, "roles", last.id)).status).toBe(200);
-    expect(await roleIdsOf(stack.sql, user)).toEqual([defaultRole]);
-  });
+  expect((await editRole(caller, role, changes)).status).toBe(200);
+  expect((await editUser(caller, await userOf(more), { added_roles: [role.id] })).status).toBe(200);
+  // The role lacks the second permission, so it cannot lose it.
+  const removed_permissions = [foreign.id, await permissionId(stack.sql, "view-users")];
+  expect((await editRole(caller, role, { removed_permissions })).status).toBe(200);
+  await editRole(caller, role, changes);
+  expect((await remove(caller, "roles", role.id)).status).toBe(200);
 });
 
-describe("Nobody takes a permission from a user who has all of theirs and more", () => {
-  it.each([
-    ["editing", "edit-roles"],
-    ["deleting", "delete-roles"],
-  ] as const)("by %s a role, to delete the user afterwards", async (_, permission) => {
+it.each([
+  ["editing", "edit-roles"],
+  ["deleting", "delete-roles"],
+] as const)(
+  "Nobody weakens a user who has all of their permissions and more by %s a role, to delete the user afterwards",
+  async (_, permission) => {
     const moderator = await holderOf(stack.sql, permission, "delete-users");
     const role = await aRole(stack.sql, permission, "delete-users", "view-users");
     const superior = await userOf(role);
@@ -104,54 +74,51 @@ describe("Nobody takes a permission from a user who has all of theirs and more",
           : remove(moderator, "roles", role.id),
       () => remove(moderator, "users", superior.id),
     );
-  });
+  },
+);
 
-  it("that the caller has, too, in a role that they share", async () => {
-    const shared = await aRole(stack.sql, "edit-roles", "delete-roles", "view-roles");
-    const caller = await userOf(shared);
-    await userOf(shared, await aRole(stack.sql, "view-users"));
-    const removed_permissions = [await permissionId(stack.sql, "view-roles")];
+it("Nobody hands out a permission that they lack by taking somebody's last role, so that they get the default one", async () => {
+  const { sql } = stack;
+  const defaultRole = await defaultRoleId(sql);
+  const granted = await permissionId(sql, "view-contributors");
+  await sql`insert into role_permissions (role_id, permission_id) values (${defaultRole}, ${granted})`;
+  const caller = await holderOf(sql, "edit-users", "delete-roles");
+  const able = await holderOf(sql, "edit-users", "delete-roles", "view-contributors");
+  const [own = 0] = await roleIdsOf(sql, caller);
+  const [one, other] = [await aRole(sql), await aRole(sql)];
+  const user = await userOf(one, other);
+  const [roles, last] = [[one.id, other.id], { removed_roles: [one.id] }];
 
-    await expectForbidden(
-      () => editRole(caller, shared, { removed_permissions }),
-      () => remove(caller, "roles", shared.id),
-    );
-  });
+  await expectForbidden(
+    () => editUser(caller, user, { removed_roles: roles }),
+    () => editUser(caller, user, { added_roles: roles, removed_roles: roles }),
+    () => remove(caller, "roles", own),
+  );
+  expect((await remove(caller, "roles", other.id)).status).toBe(200);
+  await expectForbidden(
+    () => editUser(caller, user, last),
+    () => remove(caller, "roles", one.id),
+  );
 
-  it("but one that the user has through another role is not lost", async () => {
-    const caller = await holderOf(stack.sql, "edit-roles", "delete-roles", "delete-users");
-    const [one, other] = [await aRole(stack.sql, "view-users", "view-roles"), await aRole(stack.sql, "view-users")];
-    const rest = await aRole(stack.sql, "edit-roles", "delete-roles", "delete-users", "view-roles");
-    const superior = await userOf(one, other, rest);
-    const removed_permissions = [await permissionId(stack.sql, "view-users")];
-
-    expect((await editRole(caller, one, { removed_permissions })).status).toBe(200);
-    expect((await remove(caller, "roles", one.id)).status).toBe(200);
-    await expectForbidden(
-      () => editRole(caller, other, { removed_permissions }),
-      () => remove(caller, "roles", other.id),
-      () => remove(caller, "users", superior.id),
-    );
-  });
-
-  it("but others lose theirs, and superiors what this service does not check", async () => {
-    const caller = await holderOf(stack.sql, "edit-roles", "delete-roles");
-    const [foreign, viewUsers] = [await aPermission(stack.sql), await permissionId(stack.sql, "view-users")];
-    const [peers, superiors] = [await aRole(stack.sql, "view-users", "edit-roles"), await aRole(stack.sql)];
-    await stack.sql`insert into role_permissions (role_id, permission_id) values (${superiors.id}, ${foreign.id})`;
-    await userOf(peers);
-    await userOf(superiors, await aRole(stack.sql, "edit-roles", "delete-roles", "view-users"));
-
-    // The superiors' role lacks the second permission, so it cannot lose it.
-    const removed_permissions = [foreign.id, viewUsers];
-    expect((await editRole(caller, superiors, { removed_permissions })).status).toBe(200);
-    expect((await remove(caller, "roles", superiors.id)).status).toBe(200);
-    expect((await editRole(caller, peers, { removed_permissions })).status).toBe(200);
-    expect((await remove(caller, "roles", peers.id)).status).toBe(200);
-  });
+  expect((await editUser(able, user, last)).status).toBe(200);
+  // A user without another role gets the default role back, so no user gets anything.
+  expect((await editUser(caller, user, { removed_roles: [defaultRole] })).status).toBe(200);
+  expect(await roleIdsOf(sql, user)).toEqual([defaultRole]);
+  await sql`delete from role_permissions where role_id = ${defaultRole}`;
 });
 
 describe("Only its holders act on the Administrator role", () => {
+  it("which keeps the fifteen; it may be renamed, and get what this service does not check", async () => {
+    const administrator = await anAdministrator(stack.sql);
+    const [role, foreign] = [await administratorRole(), await aPermission(stack.sql)];
+    const own = await permissionId(stack.sql, "delete-users");
+
+    await expectForbidden(() => editRole(administrator, role, { removed_permissions: [foreign.id, own] }));
+    const [added_permissions, removed_permissions] = [[foreign.id], [foreign.id]];
+    for (const fields of [{ added_permissions }, { removed_permissions }, { name: "Chief" }, {}])
+      expect((await editRole(administrator, role, fields)).status).toBe(200);
+  });
+
   it("also when somebody else has all permissions, since one has been deleted", async () => {
     const [administrator, other] = [await anAdministrator(stack.sql), await anAdministrator(stack.sql)];
     const climber = await everythingElse();

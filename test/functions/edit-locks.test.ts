@@ -16,6 +16,8 @@ const resources = [
     resource: "users",
     noun: "User",
     make: aUser,
+    name: "username",
+    shown: "lock",
     owner: "user_id",
     locks: "user_locks",
     title: "DELETE /admin-users/lock/{id}",
@@ -24,13 +26,15 @@ const resources = [
     resource: "contributors",
     noun: "Contributor",
     make: aContributor,
+    name: "first_name",
+    shown: "locked_by",
     owner: "contributor_id",
     locks: "contributor_locks",
     title: "DELETE /admin-contributors/lock/{id}",
   },
 ] as const;
 
-describe.each(resources)("Edit locks of $resource", ({ resource, noun, make, owner, locks, title }) => {
+describe.each(resources)("Edit locks of $resource", ({ resource, noun, make, name, shown, owner, locks, title }) => {
   const editor = useHolder(stack, `view-${resource}`, `edit-${resource}`);
   const other = useHolder(stack, `view-${resource}`, `edit-${resource}`);
   const viewer = useHolder(stack, `view-${resource}`);
@@ -89,6 +93,53 @@ describe.each(resources)("Edit locks of $resource", ({ resource, noun, make, own
 
   it("are not taken by a caller who may not edit", async () => {
     expect((await unchanged(stack, () => open(viewer.token))).status).toBe(200);
+  });
+
+  it("are shown in lists to others, while they last", async () => {
+    const lockShown = async (as: string) => {
+      const { body } = await stack.call(`admin-${resource}/list`, { as, query: { client: 1 } });
+      return body[resource].find((each: { id: number }) => each.id === id)[shown] ?? null;
+    };
+
+    await lock(other, -1);
+    expect(await lockShown(viewer.token)).toBeNull();
+    await open(other.token);
+    expect(await lockShown(viewer.token)).toEqual({ id: other.id, username: other.username });
+    expect(await lockShown(other.token)).toBeNull();
+  });
+
+  it.each([
+    ["a plain edit", "application/json", true],
+    ["a merge patch that names nothing", "application/merge-patch+json", false],
+  ])("are released by %s of their holder alone", async (_, type, isNamed) => {
+    const [{ row: found = {} } = {}] = await stack.sql`
+      select to_jsonb(each) as row from ${identifier(resource)} as each where id = ${id}
+    `;
+    const edit = (as: string) =>
+      stack.call(`admin-${resource}/edit`, {
+        as,
+        path: { id },
+        body: isNamed ? { [name]: found[name] } : {},
+        headers: { "Content-Type": type },
+      });
+    await lock(other, 5);
+
+    expect((await edit(editor.token)).status).toBe(200);
+    expect(await lockOf()).toEqual([other.id, 5]);
+    expect((await edit(other.token)).status).toBe(200);
+    expect(await lockOf()).toBeUndefined();
+  });
+
+  it("are released when their holder is logged out", async () => {
+    const { token } = await anAdministrator(stack.sql);
+    const leaving = await holderOf(stack.sql, `view-${resource}`, `edit-${resource}`);
+    const another = await make(stack.sql);
+    await open(other.token);
+    await open(leaving.token, {}, another.id);
+
+    await stack.call("admin-users/logout", { as: token, path: { id: leaving.id } });
+
+    expect([await lockOf(), await lockOf(another.id)]).toEqual([[other.id, 15], undefined]);
   });
 
   it("are taken by one of many who open a record at once", async () => {

@@ -43,6 +43,26 @@ export async function aSeries(sql: Sql, { by, from }: Relations = {}, columns: C
   return series;
 }
 
+/** A contributor with an alias, a description, and a relation to a friend, and their ids. */
+export async function aWholeContributor(sql: Sql) {
+  const fields = { last_name: "Old", gender: "male", type: "author" };
+  const [{ id, slug }, friend] = [await aContributor(sql, fields), await aContributor(sql)];
+  const one = async (table: string, columns: Columns): Promise<number> => {
+    const [added] = await sql`
+      insert into ${identifier(`contributor_${table}`)} ${row({ contributor_id: id, ...columns })} returning id
+    `;
+    return added?.id;
+  };
+  return {
+    id,
+    slug,
+    friend,
+    alias: await one("aliases", { name: "Alias" }),
+    description: await one("descriptions", { language: "English", description: "Old text", source: "Wikipedia" }),
+    relation: await one("relations", { relation_id: friend.id, relation_type: "friend" }),
+  };
+}
+
 /** The two clients of every test. */
 export const addClients = (sql: Sql) => sql`insert into clients values (1, 'First'), (2, 'Second')`;
 

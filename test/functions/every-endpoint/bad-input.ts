@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type Declaration, endpointPath, queryOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { aContributor } from "../../support/catalogue.ts";
+import { aContributor, aWholeContributor } from "../../support/catalogue.ts";
 import { identifier } from "../../support/database.ts";
 import { envelope, invalidParameter, missingParameters } from "../../support/envelope.ts";
 import { aUser, type Person } from "../../support/people.ts";
@@ -139,20 +139,89 @@ export function testBadInput(stack: UploadStack, administrator: Person): void {
     "admin-contributors/edit": ["first_name"],
   };
 
-  describe.each(some(({ body }) => body))("The body of %s", (name) => {
+  const nothing = 999_999_999;
+  type Whole = Awaited<ReturnType<typeof aWholeContributor>>;
+
+  /** What optional fields cannot be, beside texts (texts.test.ts), by the elements of the contributor and of another one. */
+  const unfit = (own: Whole, other: Whole): Readonly<Record<string, readonly unknown[]>> => ({
+    last_name: [5],
+    description: [1],
+    gender: [{}],
+    type: [["x"]],
+    public: ["yes"],
+    age_verified: ["yes", 1],
+    links: [
+      "https://example.com",
+      ...["javascript:alert(1)", "ftp://example.com", { url: "javascript:alert(1)" }, { domain: "example.com" }].map(
+        (link) => [link],
+      ),
+      ...[null, "https://", "", `https://example.org/${"本".repeat(250)}`].map((link) => [link]),
+      Array.from({ length: 51 }, (_, number) => `https://example.com/${number}`),
+    ],
+    added_roles: ["1", [0], [nothing]],
+    removed_roles: [[{ id: 1 }], Array(201).fill(1)],
+    added_permissions: ["1", [1.5], [nothing]],
+    removed_permissions: [["view-users"], Array(501).fill(1)],
+    added_aliases: [[{ title: "x" }], Array(201).fill("x")],
+    removed_aliases: [["x"], [nothing], [other.alias]],
+    added_descriptions: [[{ description: "x" }]],
+    removed_descriptions: [[nothing], [other.description]],
+    modified_descriptions: [
+      [{ description: "x" }],
+      [{ id: nothing }],
+      [{ id: other.description, description: "Mine" }],
+    ],
+    added_relations: [
+      [{ relation_id: nothing, relation_type: "x" }],
+      [{ relation_id: 1 }],
+      [{ relation_id: own.id, relation_type: "self" }],
+    ],
+    removed_relations: [[{ id: nothing }], [other.relation]],
+    modified_relations: [
+      [{ id: nothing }],
+      [{ id: other.relation, relation_type: "x" }],
+      [{ id: own.relation, relation_id: own.id }],
+    ],
+  });
+
+  const mergePatch = { "Content-Type": "application/merge-patch+json" };
+
+  describe.each(some(({ body }) => body))("The body of %s", (name, declaration) => {
     const [column, message, make] = records[tableOf(name)];
+    /** As a whole, and as a merge patch where the endpoint takes one. */
+    const kinds: Readonly<Record<string, string>>[] = [{}, ...(declaration.mergePatch ? [mergePatch] : [])];
 
     it("is 400 where it is no object, is not UTF-8, or something is missing in it", async () => {
       const { id } = await make();
-      const whole = ["{}", "[]", "null", '"text"', "{", "", "name=n&description=d", notUtf8(bodyOf(randomUUID()))];
+      const whole = ["[]", "null", '"text"', "7", "{", "", "name=n&description=d", notUtf8(bodyOf(randomUUID()))];
       const otherwiseWrong = { gender: 5, added_roles: "x", added_permissions: "x" };
       const without = (required[name] ?? []).flatMap((field) => [
-        ...[undefined, null, "", " \t\u2028", 7, ["x"]].map((value) => ({ ...bodyOf(randomUUID()), [field]: value })),
+        ...[null, "", " \t\u2028", 7, ["x"]].map((value) => ({ ...bodyOf(randomUUID()), [field]: value })),
         { ...bodyOf(randomUUID()), ...otherwiseWrong, [field]: null },
       ]);
+      const left = (required[name] ?? []).map((field) => ({ ...bodyOf(randomUUID()), [field]: undefined }));
 
       expect(Object.keys(required), "with all bodies").toContain(name);
-      await expectEach(name, [...whole, ...without], (body) => ({ path: { id }, body }), missingParameters);
+      for (const headers of kinds)
+        await expectEach(name, [...whole, ...without], (body) => ({ path: { id }, body, headers }), missingParameters);
+      await expectEach(name, ["{}", ...left], (body) => ({ path: { id }, body }), missingParameters);
+    });
+
+    it("is 400 where an optional field cannot be read, or names what is not there", async () => {
+      const [own, other] = [await aWholeContributor(stack.sql), await aWholeContributor(stack.sql)];
+      const id = tableOf(name) === "contributors" ? own.id : (await make()).id;
+      // What is right beside it is not done either.
+      const body = { ...bodyOf(randomUUID()), added_aliases: ["Good"], removed_descriptions: [own.description] };
+
+      for (const [field, values] of Object.entries(unfit(own, other)))
+        if (field in (declaration.body ?? {}) && !required[name]?.includes(field))
+          for (const headers of kinds)
+            await expectEach(
+              name,
+              values,
+              (value) => ({ path: { id }, body: { ...body, [field]: value }, headers }),
+              invalidParameter(field),
+            );
     });
 
     it("is 415 where its type is another patch than a merge patch, and of any other type it is whole", async () => {
@@ -177,14 +246,19 @@ export function testBadInput(stack: UploadStack, administrator: Person): void {
       const taken = `Émile ${randomUUID()}`;
       await stack.sql`update ${identifier(tableOf(name))} set ${identifier(column)} = ${taken} where id = ${other.id}`;
       const more = { added_roles: [role.id], added_aliases: ["x"], gender: "x", age_verified: true };
+      const request = (each: string, headers: Readonly<Record<string, string>>) => ({
+        path: { id },
+        body: { ...bodyOf(each), ...more },
+        headers,
+      });
 
-      const names = [taken, ` ${taken.toUpperCase()} `];
-      await expectEach(
-        name,
-        names,
-        (each) => ({ path: { id }, body: { ...bodyOf(each), ...more } }),
-        envelope(409, message),
-      );
+      for (const headers of kinds)
+        await expectEach(
+          name,
+          [taken, ` ${taken.toUpperCase()} `],
+          (each) => request(each, headers),
+          envelope(409, message),
+        );
     });
   });
 }
