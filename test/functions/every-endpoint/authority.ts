@@ -148,7 +148,8 @@ export function testAuthority(stack: UploadStack): void {
     });
   });
 
-  describe.each(byRoute(withSession.filter(({ needsFileService }) => !needsFileService)))("%s", (_, declaration) => {
+  const withOneStatement = endpoints.filter(({ needsFileService, needsSignIn }) => !needsFileService && !needsSignIn);
+  describe.each(byRoute(withOneStatement))("%s", (_, declaration) => {
     const name = endpointPath(declaration);
 
     it("takes one statement, also for 401 and 403", async () => {

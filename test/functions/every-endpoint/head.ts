@@ -28,7 +28,13 @@ export function testHead(stack: UploadStack, administrator: Person): void {
       const head = await send("HEAD", path, { Origin: "https://anyone.example" });
 
       expect([shown.status, body.length > 0]).toEqual([200, true]);
-      expect(head.headers).toHaveProperty("cache-control");
+      expect(head.headers).toMatchObject({
+        "access-control-allow-origin": "*",
+        "access-control-expose-headers": "Age, Content-Location, ETag, Location, Retry-After, x-amzn-RequestId",
+        "cache-control": expect.any(String),
+        "x-content-type-options": "nosniff",
+      });
+      expect(head.headers).not.toHaveProperty("access-control-allow-credentials");
       expect(head).toEqual({ ...shown, body: "" });
       // The number of records is not needed.
       if ("list" in declaration.response) expect(stack.dataApi.calls).toEqual([]);
