@@ -2,21 +2,10 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
-import {
-  aliasesOf,
-  candidates,
-  countFound,
-  descriptionsOf,
-  linksOf,
-  nameMatches,
-  relationsOf,
-} from "./contributors.ts";
-import { countOf } from "./fragments/counters.ts";
+import { aliasesOf, descriptionsOf, linksOf, listOf, relationsOf } from "./contributors.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
-import { catalogueOrders } from "./fragments/order.ts";
-import { isScanned, isSelective, type Search } from "./fragments/search.ts";
 
 /** What the interface does not show, in the order of the response. */
 const includable = { type: sql`coalesce(type, '') as type`, public: sql`public`, client: sql`client_id as client` };
@@ -28,48 +17,21 @@ const fieldsOf = (include: Include): Sql =>
     .filter(([word]) => include?.some((each) => each === word))
     .reduce((fields, [, field]) => sql`${fields}, ${field}`, empty);
 
-interface ListInput {
-  readonly client: number;
-  readonly search?: Search;
-  readonly order: "name-asc" | "name-desc";
-  readonly include?: Include;
-}
-
 /** Contributors, unpublished ones included. */
-export function list({
-  client,
-  search,
-  order,
+export const list = ({
   include,
-}: ListInput): ListQuery<ResponseBody<"AdminContributorListItem">> {
-  const { column, by } = catalogueOrders[order];
-  return {
-    found: sql`
-      select id, scope, ${column} as key
-      from contributors
-      where ${nameMatches(search, client)}
-    `,
-    sortInMemory: isSelective(search),
-    countsFirst: isScanned(search),
-    max: search === undefined ? countOf("contributors", sql`0, ${client}::bigint`) : countFound(search, client),
+  ...input
+}: Parameters<typeof listOf>[0] & { readonly include?: Include }): ListQuery<
+  ResponseBody<"AdminContributorListItem">
+> =>
+  listOf(input, {
+    subject: "contributors",
     optional: "locked_by",
-    page: (batch) => sql`
-      select
-        id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image
-        ${fieldsOf(include)}, ${otherEditor("contributor", sql`contributors.id`)} as locked_by
-      from
-        (
-          select id, key
-          from ${candidates(search, client, catalogueOrders[order], batch)} as candidates
-          order by ${by}
-          limit ${batch.limit}::bigint
-          offset ${batch.offset}::bigint
-        ) as page
-        join contributors using (id)
-      order by ${by}
+    fields: sql`
+      id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image
+      ${fieldsOf(include)}, ${otherEditor("contributor", sql`contributors.id`)} as locked_by
     `,
-  };
-}
+  });
 
 interface DetailInput {
   readonly include?: Include;

@@ -6,76 +6,95 @@ import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { countOf } from "./fragments/counters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
-import { type CatalogueOrder, catalogueOrders, type Order } from "./fragments/order.ts";
+import { type CatalogueOrder, catalogueOrders, type Order, pageOf } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { isScanned, isSelective, nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
 
 interface ListInput {
   readonly client: number;
-  readonly search: Search;
+  readonly search?: Search;
   readonly order: CatalogueOrder;
-  readonly include?: readonly "slug"[] | undefined;
 }
 
-/** Published contributors. */
-export function list({
-  client,
-  search,
-  order,
-  include = [],
-}: ListInput): ListQuery<ResponseBody<"ContributorListItem">> {
+interface Shown {
+  /** What the counter of all of them counts. */
+  readonly subject: "contributors" | "public contributors";
+  /** A condition with an `and`. */
+  readonly filter?: Sql;
+  readonly fields: Sql;
+  /** The last field, which is omitted when it is null. */
+  readonly optional: string;
+  /** What `fields` need beside the contributor. */
+  readonly joined?: Sql;
+}
+
+/** A list of contributors for the public or for administration. */
+export function listOf<Item>(
+  { client, search, order }: ListInput,
+  { subject, filter = empty, fields, optional, joined = empty }: Shown,
+): ListQuery<Item> {
   const { column, by } = catalogueOrders[order];
   return {
     found: sql`
       select id, scope, ${column} as key
       from contributors
-      where public and ${nameMatches(search, client)}
+      where ${filter} ${nameMatches(search, client)}
     `,
     sortInMemory: isSelective(search),
     countsFirst: isScanned(search),
-    max: search === undefined ? countOf("public contributors", sql`0, ${client}::bigint`) : countFound(search, client),
-    optional: "random_series",
+    max: search === undefined ? countOf(subject, sql`0, ${client}::bigint`) : countFound(search, client),
+    optional,
     page: (batch) => sql`
-      select
-        id, first_name, coalesce(last_name, '') as last_name, ${include.includes("slug") ? sql`slug,` : empty}
-        ${imageUrl(sql`image`)} as image, gender,
-        cardinality(works.ids) as series_count,
-        (
-          select row_to_json(series)
-          from (
-            select name, slug
-            from series
-            where id = works.ids[1 + floor(works.random * cardinality(works.ids))::int]
-          ) as series
-        ) as random_series
+      select ${fields}
       from
-        (
-          select id, key
-          from ${candidates(search, client, catalogueOrders[order], batch)} as candidates
-          order by ${by}
-          limit ${batch.limit}::bigint
-          offset ${batch.offset}::bigint
-        ) as page
+        ${pageOf(candidates(search, client, catalogueOrders[order], batch), catalogueOrders[order], batch)} as page
         join contributors using (id)
-        cross join lateral (
-          select random() as random, array(
-            select series.id
-            from series_contributors as link join series on series.id = link.series_id
-            where link.contributor_id = page.id and series.scope in (0, ${client}::bigint)
-          ) as ids
-          offset 0
-        ) as works
+        ${joined}
       order by ${by}
     `,
   };
 }
 
+/** Published contributors. */
+export const list = ({
+  include = [],
+  ...input
+}: ListInput & { readonly include?: readonly "slug"[] | undefined }): ListQuery<ResponseBody<"ContributorListItem">> =>
+  listOf(input, {
+    subject: "public contributors",
+    filter: sql`public and`,
+    optional: "random_series",
+    fields: sql`
+      id, first_name, coalesce(last_name, '') as last_name, ${include.includes("slug") ? sql`slug,` : empty}
+      ${imageUrl(sql`image`)} as image, gender,
+      cardinality(works.ids) as series_count,
+      (
+        select row_to_json(series)
+        from (
+          select name, slug
+          from series
+          where id = works.ids[1 + floor(works.random * cardinality(works.ids))::int]
+        ) as series
+      ) as random_series
+    `,
+    joined: sql`
+      cross join lateral (
+        select random() as random, array(
+          select series.id
+          from series_contributors as link join series on series.id = link.series_id
+          where link.contributor_id = page.id and series.scope in (0, ${input.client}::bigint)
+        ) as ids
+        offset 0
+      ) as works
+    `,
+  });
+
 /**
  * Whether a contributor's name and aliases contain the words. If few are found, those of other clients are skipped at
  * once; otherwise the page reads each scope on its own, and PostgreSQL plans it faster without the condition.
  */
-export const nameMatches = (search: Search, client: number): Sql => sql`
+const nameMatches = (search: Search, client: number): Sql => sql`
   ${isSelective(search) ? sql`scope in (0, ${client}::bigint) and` : empty} ${namesContain(names, search)}
 `;
 
@@ -89,9 +108,9 @@ const names = nameAndAliases(
  * Those that are found, as many as a batch may need: all, if they are few. Otherwise an index-only scan reads the shared
  * and the client's own ones in order, and the two are merged; by one select PostgreSQL would read and sort all.
  */
-export function candidates(search: Search, client: number, { by, isAfter }: Order, batch: Batch): Sql {
+function candidates(search: Search, client: number, { by, isAfter }: Order, batch: Batch): Sql {
   const { after, offset, limit, limitMax } = batch;
-  if (isSelective(search)) return sql`(select id, key from found where ${isAfter(after)})`;
+  if (isSelective(search)) return sql`(select id, key from found where ${isAfter(after)}) as candidates`;
   const ofScope = (scope: Sql) => sql`
     (
       select id, key
@@ -101,11 +120,11 @@ export function candidates(search: Search, client: number, { by, isAfter }: Orde
       limit ${offset === 0 ? limitMax : sql`${limit + offset}::bigint`}
     )
   `;
-  return sql`(${ofScope(sql`0`)} union all ${ofScope(sql`${client}::bigint`)})`;
+  return sql`(${ofScope(sql`0`)} union all ${ofScope(sql`${client}::bigint`)}) as candidates`;
 }
 
 /** How many are found: by scope, too, or PostgreSQL would read the table, which takes longer than the index. */
-export const countFound = (search: Search, client: number): Sql =>
+const countFound = (search: Search, client: number): Sql =>
   isSelective(search)
     ? sql`select count(*) from found`
     : sql`

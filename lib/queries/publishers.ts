@@ -6,7 +6,7 @@ import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { countOf } from "./fragments/counters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
-import { type CatalogueOrder, catalogueOrders } from "./fragments/order.ts";
+import { type CatalogueOrder, catalogueOrders, pageOfFound } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
@@ -18,26 +18,19 @@ interface ListInput {
 
 /** Publishers of all clients; by default in the order in which they were added. */
 export function list({ search, order = "added-asc" }: ListInput): ListQuery<ResponseBody<"PublisherListItem">> {
-  const { column, by, isAfter } = catalogueOrders[order];
+  const { column, by } = catalogueOrders[order];
   return {
     found: sql`select *, ${column} as key from publishers where ${namesContain(nameAndAliases(sql`publishers`), search)}`,
     sortInMemory: search !== undefined,
     max: search === undefined ? countOf("publishers", sql`0`) : sql`select count(*) from found`,
-    page: ({ after, limit, offset }) => sql`
+    page: (batch) => sql`
       select
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,
         coalesce(website, '') as website, coalesce(headquarter, '') as headquarter,
         (select count(*) from series_publishers where publisher_id = page.id) as series_count,
         coalesce(cast(founding_date as text), '') as founding_date, coalesce(${imageUrl(sql`image`)}, '') as image,
         coalesce(image_source, '') as image_source
-      from (
-        select *
-        from found
-        where ${isAfter(after)}
-        order by ${by}
-        limit ${limit}::bigint
-        offset ${offset}::bigint
-      ) as page
+      from ${pageOfFound(catalogueOrders[order], batch)} as page
       order by ${by}
     `,
   };

@@ -7,7 +7,7 @@ import { imageUrl } from "./fragments/images.ts";
 import { instant } from "./fragments/instant.ts";
 import { record, records } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
-import { ascending, descending } from "./fragments/order.ts";
+import { ascending, descending, pageOfFound } from "./fragments/order.ts";
 import { isScanned, isSelective, namesContain, oneName, type Search } from "./fragments/search.ts";
 
 type Id = number | null;
@@ -28,29 +28,20 @@ interface ListInput {
 
 /** An index gives the ids of the page; other columns are read only for these users. */
 export function list({ order, search, role }: ListInput): ListQuery<ResponseBody<"UserListItem">> {
-  const { column, by, isAfter } = orders[order];
+  const { column, by } = orders[order];
   const count = role === undefined ? countOf("users", sql`0`) : countOf("users of role", sql`${role}::bigint`);
   return {
     found: matching(search, role, column),
     sortInMemory: isSelective(search),
     countsFirst: isScanned(search),
     max: search === undefined ? count : sql`select count(*) from found`,
-    page: ({ after, limit, offset }) => sql`
+    page: (batch) => sql`
       select
         id, slug, username, age_verified, coalesce(${imageUrl(sql`image`)}, '') as profile_image,
         ${instant(sql`registered`)} as registered,
         ${rolesOf(sql`users.id`, sql`coalesce(description, '')`)} as roles,
         ${otherEditor("user", sql`users.id`)} as lock
-      from
-        (
-          select id, key
-          from found
-          where ${isAfter(after)}
-          order by ${by}
-          limit ${limit}::bigint
-          offset ${offset}::bigint
-        ) as page
-        join users using (id)
+      from ${pageOfFound(orders[order], batch)} as page join users using (id)
       order by ${by}
     `,
   };

@@ -3,7 +3,7 @@ import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
-import { type CatalogueOrder, catalogueOrders } from "./fragments/order.ts";
+import { type CatalogueOrder, catalogueOrders, pageOfFound } from "./fragments/order.ts";
 import { nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
 
 export interface WorksInput {
@@ -26,7 +26,7 @@ export function relatedWorks(
   { client, search, order, user_lang: language }: WorksInput,
   moreFields: Sql = empty,
 ): ListQuery<ResponseBody<"Work"> & ResponseBody<"Publication">> {
-  const { column, by, isAfter } = catalogueOrders[order];
+  const { column, by } = catalogueOrders[order];
   return {
     found: sql`
       select series.id, series.${column} as key, series.name, series.slug, series.type, series.origin
@@ -40,7 +40,7 @@ export function relatedWorks(
     sortInMemory: true,
     max: sql`select count(*) from found`,
     optional: "volume",
-    page: ({ after, limit, offset }) => sql`
+    page: (batch) => sql`
       select
         id, name, slug, type, origin,
         coalesce(${localised(sql`name`, sql`series_aliases`, inLanguage(language), language)}, name) as alias,
@@ -56,14 +56,7 @@ export function relatedWorks(
           order by cover is null, number
           limit 1
         ) as volume
-      from (
-        select *
-        from found
-        where ${isAfter(after)}
-        order by ${by}
-        limit ${limit}::bigint
-        offset ${offset}::bigint
-      ) as series
+      from ${pageOfFound(catalogueOrders[order], batch)} as series
       order by ${by}
     `,
   };

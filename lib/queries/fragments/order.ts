@@ -1,5 +1,5 @@
 import sql, { type Sql } from "sql-template-tag";
-import type { Cursor } from "../../data-api/list.ts";
+import type { Batch, Cursor } from "../../data-api/list.ts";
 
 /** An order of records with a `key` and an `id`: by the key, ties broken by the id in the same direction. */
 export interface Order {
@@ -19,6 +19,15 @@ const ordered = (column: Sql, type: Sql, direction: Sql, comparison: Sql): Order
   isAfter: (cursor) =>
     cursor ? sql`(key, id) ${comparison} (${cursor.key}::${type}, ${cursor.id}::bigint)` : sql`true`,
 });
+
+/** The records of a batch in this order. */
+export const pageOf = (records: Sql, { by }: Order, { offset, limit }: Batch): Sql => sql`
+  (select * from ${records} order by ${by} limit ${limit}::bigint offset ${offset}::bigint)
+`;
+
+/** The same of all that are found. */
+export const pageOfFound = (order: Order, batch: Batch): Sql =>
+  pageOf(sql`found where ${order.isAfter(batch.after)}`, order, batch);
 
 /** Orders of the catalogue's lists. Newer records have larger ids. */
 export const catalogueOrders = {

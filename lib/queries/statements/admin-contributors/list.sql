@@ -84,8 +84,7 @@ from
                 from
                   (
                     select
-                      id,
-                      key
+                      *
                     from
                       (
                         (
@@ -237,8 +236,7 @@ from
                 from
                   (
                     select
-                      id,
-                      key
+                      *
                     from
                       (
                         select
@@ -369,8 +367,7 @@ from
                         from
                           (
                             select
-                              id,
-                              key
+                              *
                             from
                               (
                                 (

@@ -102,8 +102,7 @@ from
                 from
                   (
                     select
-                      id,
-                      key
+                      *
                     from
                       found
                     where
@@ -253,8 +252,7 @@ from
                 from
                   (
                     select
-                      id,
-                      key
+                      *
                     from
                       found
                     where
@@ -403,8 +401,7 @@ from
                         from
                           (
                             select
-                              id,
-                              key
+                              *
                             from
                               found
                             where

@@ -66,8 +66,7 @@ from
         from
           (
             select
-              id,
-              key
+              *
             from
               (
                 (
@@ -209,8 +208,7 @@ from
         from
           (
             select
-              id,
-              key
+              *
             from
               (
                 select
@@ -331,8 +329,7 @@ from
                 from
                   (
                     select
-                      id,
-                      key
+                      *
                     from
                       (
                         (
