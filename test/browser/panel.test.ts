@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AdminContributor, Opened } from "../../lib/client/index.js";
-import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { accessibilityIssues, hasBrowser, startBrowser } from "../support/browser.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { fetchFrom, type Init, post, servePages } from "../support/pages.ts";
 import { anAdministrator, type Person } from "../support/people.ts";
@@ -36,7 +36,7 @@ beforeAll(async () => {
   strangerUrl = await serve(async () => "");
   stack = await startUploads({
     allowedOrigins: [panelUrl],
-    signIn: [{ name: "ada", email: "ada@example.com", description: "" }],
+    signIn: ["ada", "stranger"].map((name) => ({ name, email: `${name}@example.com`, description: "" })),
     variables: () => ({ SIGN_IN_PANEL: `${panelUrl}/start` }),
   });
   administrator = await anAdministrator(stack.sql);
@@ -144,5 +144,36 @@ describe.skipIf(!hasBrowser)("A panel of another origin in a browser", () => {
     expect(await ask("/contributors?client=1", { credentials: "omit" })).toMatchObject({ status: 200 });
 
     expect(await contributor(id)).toMatchObject({ first_name: "Safe" });
+  });
+});
+
+describe.skipIf(!hasBrowser)("A user who signs in", () => {
+  it("goes back after a refusal, a choice or the callback, and can begin again", async () => {
+    const visitor = await (await browser.newContext()).newPage();
+    const heading = (name: string) => visitor.getByRole("heading", { name }).waitFor();
+    const callbacks: string[] = [];
+    visitor.on("request", (request) => request.url().includes("/sign-in/callback") && callbacks.push(request.url()));
+    await visitor.goto(`${stack.url}/sign-in?to=/people`);
+    await visitor.getByRole("button", { name: "stranger" }).click();
+    await heading("You are not signed in");
+    await visitor.getByRole("link", { name: /Sign in/ }).click();
+    await visitor.getByRole("button", { name: "ada" }).click();
+    await visitor.waitForURL(`${panelUrl}/people`);
+
+    await visitor.goBack();
+    await heading("You have chosen already");
+    await visitor.goto(callbacks.at(-1) ?? "");
+    await visitor.getByText("you may be signed in already").waitFor();
+  });
+
+  it.each([
+    ["/sign-in", "Who are you?"],
+    ["/sign-in/callback", "Signing in did not work"],
+    ["/provider/choose/another", "You have chosen already"],
+  ])("sees pages with landmarks and enough contrast: %s", async (path, name) => {
+    const visitor = await browser.newPage();
+    await visitor.goto(stack.url + path);
+
+    expect(await accessibilityIssues(visitor, visitor.getByRole("heading", { name }))).toEqual([]);
   });
 });
