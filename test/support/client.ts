@@ -32,7 +32,7 @@ const fetchInPanel =
   };
 
 /** The headers by which API Gateway lets the panel read its own errors. */
-export const readable = {
+const readable = {
   "Access-Control-Allow-Origin": panelOrigin,
   "Access-Control-Allow-Credentials": "true",
   "Access-Control-Expose-Headers": "Retry-After",
