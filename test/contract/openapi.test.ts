@@ -1,8 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { callsFile, clientTypes } from "../../infra/api/client/calls.ts";
-import { openApiDocument, openApiText } from "../../infra/api/openapi/document.ts";
-import { documentFile } from "../../infra/api/openapi/file.ts";
+import { openApiDocument } from "../../infra/api/openapi/document.ts";
 import { listName } from "../../infra/api/openapi/schemas.ts";
 import { type Declaration, isNavigation, needsCaller } from "../../lib/contract/declare.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
@@ -25,10 +23,6 @@ const declared = (condition: (declaration: Declaration) => unknown) =>
 const namesOf = (some: readonly { operationId: string }[]) => some.map(({ operationId }) => operationId).toSorted();
 
 describe("The OpenAPI document", () => {
-  it("matches the declarations (else run npm run openapi)", async () => {
-    expect(await readFile(documentFile, "utf8")).toBe(openApiText());
-  });
-
   it("has an operation for each declaration, by its name, with its permission", () => {
     expect(namesOf(operations)).toEqual(declared(() => true));
     for (const [name, { permission = "no permission" }] of declarations)
@@ -174,11 +168,5 @@ describe("The OpenAPI document", () => {
         expect(text).toContain(JSON.stringify(error.data));
       }
     }
-  });
-});
-
-describe("The client's types", () => {
-  it("match the declarations (else run npm run openapi)", async () => {
-    expect(await readFile(callsFile, "utf8")).toBe(clientTypes());
   });
 });

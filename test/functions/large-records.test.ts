@@ -4,7 +4,7 @@ import { aContributor } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
 import { invalidParameter } from "../support/envelope.ts";
 import { aUser } from "../support/people.ts";
-import { aRole, give, type Named } from "../support/records.ts";
+import { aRole, defaultRoleId, type Named } from "../support/records.ts";
 import { useStack } from "../support/stack.ts";
 
 const stack = useStack();
@@ -23,48 +23,34 @@ const several = (table: "roles" | "permissions", names: readonly string[], descr
 `;
 const unique = () => crypto.randomUUID();
 
-describe("What exceeds a result of the Data API", () => {
-  it("is read whole in a list and in a detail", async () => {
-    const user = await aUser(stack.sql);
-    const text = "漢".repeat(20_000);
-    await give(stack.sql, user, ...(await several("roles", texts(25, unique), text)));
-
-    const { body: list } = await call("admin-users/list");
-    const { body: detail } = await call("admin-users/id", user.id);
-
-    const listed = list.users.find(({ id }: { id: number }) => id === user.id);
-    for (const { roles } of [listed, detail])
-      expect(roles.map(({ description }: { description: string }) => description)).toEqual(Array(25).fill(text));
-  });
-
-  it("is not mixed from two states when it changes meanwhile", async () => {
-    const role = await aRole(stack.sql);
-    const longest = "d".repeat(20_000);
-    const ids = idsOf(await several("permissions", texts(60, unique), longest));
-    await stack.sql`
+it("What exceeds a result of the Data API is not mixed from two states when it changes meanwhile", async () => {
+  const role = await aRole(stack.sql);
+  const longest = "d".repeat(20_000);
+  const ids = idsOf(await several("permissions", texts(60, unique), longest));
+  await stack.sql`
       insert into role_permissions (role_id, permission_id) select ${role.id}, unnest(${ids}::bigint[])
     `;
-    let calls = 0;
-    stack.dataApi.intercept(async () => {
-      calls += 1;
-      if (calls === 5) await stack.sql`update permissions set description = '' where id = any(${ids})`;
-      return undefined;
-    });
-
-    const { body } = await call("admin-roles/id", role.id);
-    stack.dataApi.intercept(undefined);
-
-    const shown = body.permissions.map(({ description }: { description: string }) => description);
-    expect(shown).toEqual(Array(60).fill(longest));
-    expect(calls).toBeGreaterThan(5);
+  let calls = 0;
+  stack.dataApi.intercept(async () => {
+    calls += 1;
+    if (calls === 5) await stack.sql`update permissions set description = '' where id = any(${ids})`;
+    return undefined;
   });
+
+  const { body } = await call("admin-roles/id", role.id);
+  stack.dataApi.intercept(undefined);
+
+  const shown = body.permissions.map(({ description }: { description: string }) => description);
+  expect(shown).toEqual(Array(60).fill(longest));
+  expect(calls).toBeGreaterThan(5);
 });
 
-describe("Nobody can make a record longer than a response", () => {
-  it.each([
-    ["roles", 200, "admin-users", "username", () => aUser(stack.sql)],
-    ["permissions", 500, "admin-roles", "name", () => aRole(stack.sql)],
-  ] as const)("by more %s than %i", async (kind, most, resource, field, make) => {
+it.each([
+  ["roles", 200, "admin-users", "username", () => aUser(stack.sql)],
+  ["permissions", 500, "admin-roles", "name", () => aRole(stack.sql)],
+] as const)(
+  "Nobody can make a record longer than a response by more %s than %i",
+  async (kind, most, resource, field, make) => {
     const [{ id }, name] = [await make(), unique()];
     const ids = idsOf(await several(kind, texts(most + 1, unique)));
     const edit = (added: readonly number[], removed: readonly number[] = []) =>
@@ -75,19 +61,8 @@ describe("Nobody can make a record longer than a response", () => {
     expect((await edit(ids.slice(0, 1))).body).toEqual(invalidParameter(`added_${kind}`));
     expect((await edit(ids.slice(0, 1), ids.slice(1, 2))).status).toBe(200);
     expect((await call(`${resource}/id`, id)).body[kind]).toHaveLength(most);
-  });
-
-  it("by links that were measured before they are stored", async () => {
-    const { id, slug } = await aContributor(stack.sql);
-
-    const { body } = await call("admin-contributors/edit", id, {
-      first_name: slug,
-      links: [`https://example.org/${"本".repeat(250)}`],
-    });
-
-    expect(body).toEqual(invalidParameter("links"));
-  });
-});
+  },
+);
 
 /** The longest legal text of a character, in UTF-16 code units; white space at its ends would be removed. */
 const longestOf = (character: string, length: number) =>
@@ -144,35 +119,22 @@ describe.each([
     await sql`delete from contributors where id = ${id}`;
   });
 
-  it("as details of a role, the default one, too", async () => {
-    const { sql } = stack;
-    const added_permissions = idsOf(await several("permissions", texts(500, uniqueName), twoThousand));
-    const fields = { name: uniqueName(0), description: twoThousand };
-    await call("admin-roles/add", "", fields);
-    const roles = await sql<Named[]>`select id, name from roles where name = ${fields.name} or is_default = 1`;
+  it.each([
+    ["role", "name", "permissions", 500, () => aRole(stack.sql)],
+    ["default role", "name", "permissions", 500, async () => ({ id: await defaultRoleId(stack.sql), name: "Default" })],
+    ["user", "username", "roles", 200, async () => ({ ...(await aUser(stack.sql)), name: longestName })],
+  ] as const)("as details of a %s", async (_, field, kind, most, make) => {
+    const { id, name } = await make();
+    const resource = kind === "roles" ? "admin-users" : "admin-roles";
+    const parts = await several(kind, texts(most, uniqueName), twoThousand);
+    const fields = { [field]: name, description: twoThousand, [`added_${kind}`]: idsOf(parts) };
 
-    for (const { id, name } of roles) {
-      expect((await call("admin-roles/edit", id, { ...fields, name, added_permissions })).status).toBe(200);
-      const { permissions } = (await call("admin-roles/id", id)).body;
-      expect(permissions).toHaveLength(500);
-      expect(permissions[499]).toMatchObject({ name: uniqueName(499), description: twoThousand });
-    }
-    expect(roles).toHaveLength(2);
-    await sql`delete from permissions where id = any(${added_permissions})`;
-    await sql`delete from roles where name = ${fields.name}`;
-  });
+    expect((await call(`${resource}/edit`, id, fields)).status).toBe(200);
 
-  it("as details of a user", async () => {
-    const { sql } = stack;
-    const { id } = await aUser(sql);
-    const added_roles = idsOf(await several("roles", texts(200, uniqueName), twoThousand));
-
-    expect((await call("admin-users/edit", id, { username: longestName, added_roles })).status).toBe(200);
-
-    const { username, roles } = (await call("admin-users/id", id)).body;
-    expect(username).toBe(longestName);
-    expect(roles.filter((each: { description: string }) => each.description === twoThousand)).toHaveLength(200);
-    await sql`delete from users where id = ${id}`;
-    await sql`delete from roles where id = any(${added_roles})`;
+    const { [field]: shown, [kind]: all } = (await call(`${resource}/id`, id)).body;
+    expect(shown).toBe(name);
+    expect(all.filter((each: { description: string }) => each.description === twoThousand)).toHaveLength(most);
+    await stack.sql`delete from ${identifier(kind)} where id = any(${idsOf(parts)})`;
+    if (kind === "roles") await stack.sql`delete from users where id = ${id}`;
   });
 });

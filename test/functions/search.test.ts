@@ -158,26 +158,6 @@ describe("A search finds each record in whose name or aliases all its words occu
     expect((await found("contributors/list", "a b e f g h i m o r s t w , it z")).ids).not.toContain(id);
   });
 
-  it("as an edit leaves them, which is one change", async () => {
-    const { id } = await aContributor(stack.sql, { first_name: "Jean Giraud", client_id: 1 });
-    const edit = (body: object) =>
-      stack.call("admin-contributors/edit", {
-        as: administrator.token,
-        path: { id },
-        body: { first_name: "Jean Giraud", public: true, ...body },
-      });
-    const isNamed = async (search: string) => (await found("contributors/list", search)).ids?.includes(id);
-
-    await edit({ added_aliases: ["Mœbius", "Gir"] });
-    const [former] = await stack.sql`select id from contributor_aliases where contributor_id = ${id} order by id`;
-    expect(await isNamed("moebius jean")).toBe(true);
-    await edit({ added_aliases: ["Jean Gir"], removed_aliases: [former?.id] });
-
-    expect(await isNamed("moebius")).toBe(false);
-    expect(await isNamed("gir girau")).toBe(true);
-    expect(await stack.sql`select version from contributors where id = ${id}`).toEqual([{ version: 3 }]);
-  });
-
   it("when others add aliases at the same time", async () => {
     for (let round = 0; round < 5 * rounds; round++) {
       const { id } = await aContributor(stack.sql, { client_id: 1 });

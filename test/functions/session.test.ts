@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { permissions } from "../../lib/contract/permissions.ts";
 import { useHolder } from "../support/callers.ts";
-import { unauthorized } from "../support/envelope.ts";
 import { imageBaseUrl, panelOrigin } from "../support/environment.ts";
 import { anAdministrator, aSession, aUser, holderOf } from "../support/people.ts";
 import { aPermission, aRole, give } from "../support/records.ts";
@@ -69,15 +68,5 @@ describe("GET /session", () => {
     expect(headers.get("access-control-allow-origin")).toBe(panelOrigin);
     expect(headers.get("access-control-allow-credentials")).toBe("true");
     expect(headers.get("cache-control")).toBe("no-store");
-  });
-
-  it("answers 401 after a logout by somebody else", async () => {
-    const user = await aUser(stack.sql);
-    const { token } = await anAdministrator(stack.sql);
-    expect((await session(user.token)).status).toBe(200);
-
-    await stack.call("admin-users/logout", { as: token, path: { id: user.id } });
-
-    expect((await session(user.token)).body).toEqual(unauthorized);
   });
 });

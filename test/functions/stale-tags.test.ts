@@ -12,27 +12,6 @@ const stack = useStack();
 const takeTags = async () =>
   (await stack.sql<{ tag: string }[]>`delete from stale_tags returning tag`).map(({ tag }) => tag).sort();
 
-it("A record has the tag of lists while somebody whom it would show is not published", async () => {
-  const [ann, ben] = [await aContributor(stack.sql), await aContributor(stack.sql)];
-  await stack.sql`
-    insert into contributor_relations (contributor_id, relation_id, relation_type) values (${ann.id}, ${ben.id}, 'x')
-  `;
-  const tags = async () => {
-    const { headers } = await stack.call("contributor/slug", { path: { slug: ann.slug } });
-    return headers.get("Cache-Tag");
-  };
-  const publish = async (isPublic: boolean) => {
-    await takeTags();
-    await stack.sql`update contributors set public = ${isPublic} where id = ${ben.id}`;
-    return await takeTags();
-  };
-
-  expect(await tags()).toBe(`contributor-${ann.id},contributor-${ben.id}`);
-  expect(await publish(false)).toEqual([`contributor-${ben.id}`, "contributors"]);
-  expect(await tags()).toBe(`contributor-${ann.id},contributors`);
-  expect(await publish(true)).toEqual([`contributor-${ben.id}`, "contributors"]);
-});
-
 describe("Whatever public answer a write changes", () => {
   const count = 3;
   const steps = 12;

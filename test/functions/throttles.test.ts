@@ -1,5 +1,4 @@
-import { availableParallelism } from "node:os";
-import { describe, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { useAdministrator } from "../support/callers.ts";
 import type { Sql } from "../support/database.ts";
 import { useStack } from "../support/stack.ts";
@@ -18,34 +17,16 @@ const add = async (name: string) => {
   return (await fetch(`${stack.url}/admin-roles/add`, { method: "POST", headers, body })).status;
 };
 
-describe("Changes that wait for an environment while another one waits for a lock", () => {
-  it("are answered 503 within the time of one, and are not made later", async () => {
-    const names = Array.from({ length: 6 }, (_, number) => `waiting ${number}`);
+it("Changes that wait for an environment while another one waits for a lock are answered 503 within the time of one, and are not made later", async () => {
+  const names = Array.from({ length: 6 }, (_, number) => `waiting ${number}`);
 
-    const statuses = await stack.sql.begin(async (sql: Sql) => {
-      await sql`lock table change_lock in exclusive mode`;
-      return await Promise.all(names.map(add));
-    });
-
-    expect(statuses).toEqual(names.map(() => 503));
-    // The function has one environment, so no earlier change goes on once this one has been made.
-    expect(await add("the last")).toBe(200);
-    expect(await stack.sql`select from roles where name = any(${names})`).toEqual([]);
+  const statuses = await stack.sql.begin(async (sql: Sql) => {
+    await sql`lock table change_lock in exclusive mode`;
+    return await Promise.all(names.map(add));
   });
-});
 
-describe("Visitors who come all at once", () => {
-  const crowded = useStack({ limits: { longInMilliseconds: 60_000 } });
-
-  it("open as many environments as there are processors", async () => {
-    const log = vi.spyOn(console, "log").mockImplementation(() => {});
-    const list = () => crowded.call("contributors/list", { query: { client: 1 } });
-
-    const replies = await Promise.all(Array.from({ length: 16 }, list));
-
-    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
-    const cold = log.mock.calls.filter(([line]) => JSON.parse(line).cold);
-    expect(cold.length).toBeGreaterThan(0);
-    expect(cold.length).toBeLessThanOrEqual(availableParallelism());
-  });
+  expect(statuses).toEqual(names.map(() => 503));
+  // The function has one environment, so no earlier change goes on once this one has been made.
+  expect(await add("the last")).toBe(200);
+  expect(await stack.sql`select from roles where name = any(${names})`).toEqual([]);
 });
