@@ -16,17 +16,49 @@ create type undo_conflict as (
   table_name text, key jsonb, record text, field text, now jsonb, reason text, later bigint, effect text
 );
 
+-- The key that a row had before it was updated.
+create function former_key(table_name text, key jsonb, before jsonb) returns jsonb language sql stable as $$
+  select jsonb_agg(coalesce(before -> name, key -> cast(place - 1 as integer)) order by place)
+  from unnest(key_columns(table_name)) with ordinality as key_column (name, place)
+$$;
+
+-- A row that got another key counts by its latest one, also with what was done to it before.
 create function undo_rows(wanted bigint) returns undo_row[] language sql as $$
   select array(
-    with net as (
+    with recursive changed as (
+      select * from changed_rows where change_id = wanted
+    ), moved as (
+      select id, id as latest_id, table_name, former_key(table_name, key, before) as key, key as latest_key
+      from
+        changed
+        join (select table_name, key_columns(table_name) as names from history_tables()) as keyed using (table_name)
+      where before ?| names and after ?| names
+      union all
+      select moved.id, changed.id, table_name, moved.key, changed.key
+      from moved join changed using (table_name)
+      where
+        changed.id > latest_id
+        and changed.key <> latest_key
+        and after is not null
+        and former_key(table_name, changed.key, before) = latest_key
+    ), net as (
       select
-        table_name, key,
+        table_name, latest_key as key,
         (array_agg(owner order by id desc))[1] as owner,
         case when (array_agg(before order by id))[1] is not null then merged(before order by id desc) end as before,
         case when (array_agg(after order by id desc))[1] is not null then merged(after order by id) end as after
-      from changed_rows
-      where change_id = wanted
-      group by table_name, key
+      from
+        changed
+        cross join lateral (
+          select coalesce((
+            select moved.latest_key
+            from moved
+            where moved.table_name = changed.table_name and moved.key = changed.key and moved.id > changed.id
+            order by moved.id, latest_id desc
+            limit 1
+          ), key)
+        ) as row (latest_key)
+      group by table_name, latest_key
     ), present as (
       select table_name, found.key, found.current
       from
@@ -57,10 +89,7 @@ create function later_change(undone_id bigint, wanted undo_row, columns text[]) 
     change_id > undone_id
     and owners @> array[wanted.owner]
     and table_name = wanted.table_name
-    and wanted.key in (row.key, (
-      select jsonb_agg(coalesce(before -> name, row.key -> cast(place - 1 as integer)) order by place)
-      from unnest(key_columns(table_name)) with ordinality as key_column (name, place)
-    ))
+    and wanted.key in (row.key, former_key(table_name, row.key, before))
     and (columns is null or before is null or after is null or after ?| (columns || wanted.owner_column))
     and transaction <> pg_current_xact_id()
 $$;

@@ -91,6 +91,35 @@ it("ops-undo takes back a migration, and does it again; each undo is listed with
   });
 });
 
+it("ops-undo takes back what one transaction did to rows before and after they got other keys", async () => {
+  const { id } = await aSeries(stack.sql);
+  const tags = await stack.sql<
+    { id: number }[]
+  >`insert into tags (name) values ('a'), ('b'), ('c'), ('d') returning id`;
+  const [from, between, to, other] = tags.map((tag) => tag.id);
+  await stack.sql`insert into series_tags values (${id}, ${from})`;
+  const contributor = await aContributor(stack.sql);
+  await stack.sql`insert into contributor_links (contributor_id, position, url) values (${contributor.id}, 0, 'https://a')`;
+  const before = await contents(stack.sql);
+  const move = (former: unknown, latter: unknown) =>
+    `update series_tags set tag_id = ${latter} where tag_id = ${former}`;
+  const link = (change: string) => `update contributor_links set ${change} where contributor_id = ${contributor.id}`;
+
+  const change = await bySql(
+    [
+      `insert into series_tags values (${id}, ${other})`,
+      ...[move(from, between), move(other, from), move(between, to), `delete from series_tags where tag_id = ${from}`],
+      ...["url = 'https://b'", "position = 1", "position = 0", "position = 2", "url = 'https://c'"].map(link),
+    ].join(";"),
+  );
+  const after = await contents(stack.sql);
+
+  const undoing = await undone(stack, change);
+  expect(await contents(stack.sql)).toEqual(before);
+  await undone(stack, undoing);
+  expect(await contents(stack.sql)).toEqual(after);
+});
+
 interface Conflicting {
   readonly change: number;
   /** Of each conflict the record, the field, the later change, and the reason. */
