@@ -8,7 +8,7 @@ import { differenceBy } from "../../support/difference.ts";
 import "../../support/seed.ts";
 import { aUser } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
-import { contents, undone } from "../../support/undo.ts";
+import { contents, latestChange, undone } from "../../support/undo.ts";
 
 const stack = useStack();
 const administrator = useAdministrator(stack);
@@ -141,8 +141,12 @@ const inOrder = (all: People) =>
     Array.isArray(value) && name !== "links" ? value.map((each) => JSON.stringify(each)).sort() : value,
   );
 
-const some = (count: number, columns: Columns = {}): Promise<Entry[]> =>
-  Promise.all(Array.from({ length: count }, () => aContributor(stack.sql, columns)));
+const some = async (count: number, columns: Columns = {}) => {
+  const entries = await Promise.all(Array.from({ length: count }, () => aContributor(stack.sql, columns)));
+  return entries as [Entry, Entry, Entry];
+};
+const tags = async () => (await stack.sql`delete from stale_tags returning tag`).map(({ tag }) => String(tag)).sort();
+const tagsOf = (...entries: readonly Entry[]) => entries.map(({ id }) => `contributor-${id}`);
 const addAliases = ({ id }: Entry, ...names: readonly string[]) =>
   stack.sql`insert into contributor_aliases (contributor_id, name) select ${id}, unnest(${names}::text[])`;
 const addLinks = ({ id }: Entry, ...urls: readonly string[]) => stack.sql`
@@ -266,11 +270,11 @@ describe("ops-merge-contributors", () => {
 });
 
 describe("ops-merge-contributors refuses, and changes nothing,", () => {
-  const numbers = (count: number, from = 2) => Array.from({ length: count }, (_, number) => number + from);
+  const numbers = Array.from({ length: 101 }, (_, number) => number + 2);
 
   it.each<[string, number, readonly unknown[], string | RegExp, object?]>([
     ["nobody", 1, [], "Invalid payload: merge: Nobody is there"],
-    ["more than a hundred", 1, numbers(101), "Invalid payload: merge: More than 100"],
+    ["more than a hundred", 1, numbers, "Invalid payload: merge: More than 100"],
     ["one that does not exist", 1, [999_999], "Contributor 999999 does not exist"],
     ["into one that does not exist", 999_999, [1], "Contributor 999999 does not exist"],
     ["itself", 1, [1], /merge: The kept one is there, too/],
@@ -288,119 +292,99 @@ describe("ops-merge-contributors refuses, and changes nothing,", () => {
     [1, null, "belongs to client 1, but contributor %s is shared by all clients"],
     [1, 2, "belongs to client 1, but contributor %s belongs to client 2"],
   ])("contributors of different clients: %s and %s", async (keptOf, mergedOf, message) => {
-    const [kept, same] = (await some(2, { client_id: keptOf })) as [Entry, Entry];
-    const [other] = (await some(1, { client_id: mergedOf })) as [Entry];
+    const [kept, same] = await some(2, { client_id: keptOf });
+    const [other] = await some(1, { client_id: mergedOf });
 
-    expect(await refusal(kept.id, [same.id, other.id])).toBe(
-      `Contributor ${kept.id} ${message.replace("%s", `${other.id}`)}`,
-    );
+    const expected = `Contributor ${kept.id} ${message.replace("%s", `${other.id}`)}`;
+    expect(await refusal(kept.id, [same.id, other.id])).toBe(expected);
     expect(await merge(kept, [same])).toHaveProperty("change");
   });
 
-  const columns = {
-    aliases: "contributor_aliases (contributor_id, name) select $1, 'Alias ' || n",
-    links: "contributor_links (contributor_id, position, url) select $1, n, 'https://example.com/' || n",
-    descriptions:
-      "contributor_descriptions (contributor_id, language, description) select $1, 'Language ' || n, 'A text'",
-    relations: "contributor_relations (contributor_id, relation_id, relation_type) select $1, $2, 'Type ' || n",
-  };
-
   it.each([
-    ["aliases", 200],
-    ["links", 50],
-    ["descriptions", 40],
-    ["relations", 100],
-  ] as const)("more %s than %i", async (kind, max) => {
-    const [kept, one, other] = (await some(3)) as [Entry, Entry, Entry];
-    const fill = ({ id }: Entry, from: number, to: number) =>
-      stack.sql.query(
-        `insert into ${columns[kind].replace("$1", `${id}`).replace("$2", `${other.id}`)} from generate_series(${from}, ${to}) as n`,
-      );
+    ["aliases", 200, "name) select $1, 'Alias ' || n"],
+    ["links", 50, "position, url) select $1, n, 'https://example.com/' || n"],
+    ["descriptions", 40, "language, description) select $1, 'Language ' || n, 'A text'"],
+    ["relations", 100, "relation_id, relation_type) select $1, $2, 'Type ' || n"],
+  ])("more %s than %i", async (kind, max, columns) => {
+    const [kept, one, other] = await some(3);
+    const fill = ({ id }: Entry, from: number, to: number) => {
+      const values = columns.replace("$1", `${id}`).replace("$2", `${other.id}`);
+      const rows = `contributor_${kind} (contributor_id, ${values} from generate_series(${from}, ${to}) as n`;
+      return stack.sql.query(`insert into ${rows}`);
+    };
     // The name of the merged one is an alias, too.
     const all = kind === "aliases" ? max - 1 : max;
     await fill(kept, 1, all - 1);
     await fill(one, 2, all + 1);
 
-    expect(await refusal(kept.id, [one.id])).toBe(
-      `Contributor ${kept.id} would have ${max + 1} ${kind}, and can have ${max}`,
-    );
+    const message = `Contributor ${kept.id} would have ${max + 1} ${kind}, and can have ${max}`;
+    expect(await refusal(kept.id, [one.id])).toBe(message);
     await fill(kept, all, all);
     await stack.sql.query(`delete from contributor_${kind} where contributor_id = ${one.id}`);
     await fill(one, 2, all);
     expect(await merge(kept, [one])).toHaveProperty("change");
   });
 
-  it.each([
-    ["a".repeat(200), "b".repeat(55), "a".repeat(30)],
-    ["😀".repeat(100), "b".repeat(55), "😀".repeat(30)],
-  ])(
-    "a name that is too long for an alias in units of UTF-16, as the API counts: %s %s",
-    async (first_name, last_name, start) => {
-      const [kept] = (await some(1)) as [Entry];
-      const { id } = await aContributor(stack.sql, { first_name, last_name });
+  it.each(["a".repeat(200), "😀".repeat(100)])(
+    "what is too long in units of UTF-16, as the API counts: an alias or a role that begins with %s",
+    async (first_name) => {
+      const [kept, one] = [
+        ...(await some(1)),
+        await aContributor(stack.sql, { first_name, last_name: "b".repeat(55) }),
+      ];
+      const series = await aSeries(stack.sql);
+      const message = `"${[...first_name].slice(0, 30).join("")}…"%s would have 256 characters, and can have 255`;
 
-      expect(await refusal(kept.id, [id])).toBe(`The alias "${start}…" would have 256 characters, and can have 255`);
+      expect(await refusal(kept.id, [one.id])).toBe(`The alias ${message.replace("%s", "")}`);
+
+      await stack.sql`update contributors set first_name = slug, last_name = null where id = ${one.id}`;
+      await work(kept, series, first_name);
+      await work(one, series, "b".repeat(54));
+      expect(await refusal(kept.id, [one.id])).toBe(`The role ${message.replace("%s", ` in series ${series.id}`)}`);
     },
   );
-
-  it("roles that are too long together", async () => {
-    const [kept, one] = (await some(2)) as [Entry, Entry];
-    const series = await aSeries(stack.sql);
-    await work(kept, series, "a".repeat(200));
-    await work(one, series, "b".repeat(54));
-
-    expect(await refusal(kept.id, [one.id])).toBe(
-      `The role "${"a".repeat(30)}…" in series ${series.id} would have 256 characters, and can have 255`,
-    );
-  });
 });
 
 describe("ops-merge-contributors: former slugs", () => {
+  const remove = ({ id }: Entry) => stack.call("admin-contributors/delete", { as: administrator.token, path: { id } });
+
   it("find the kept one, and Content-Location is its path", async () => {
-    const [kept, one] = (await some(2)) as [Entry, Entry];
+    const [kept, one] = await some(2);
     await merge(kept, [one]);
 
     const byOwn = await lookUp(kept.slug);
     const byFormer = await lookUp(one.slug);
 
     expect([byFormer.status, byFormer.body]).toEqual([200, byOwn.body]);
-    expect(byFormer.body.slug).toBe(kept.slug);
     const current = `/contributor/slug/${kept.slug}`;
     expect(byFormer.headers.get("Content-Location")).toBe(current);
     expect(byOwn.headers.get("Content-Location")).toBeNull();
     expect(byFormer.headers.get("Cache-Tag")).toBe(`contributor-${kept.id}`);
-    const etag = byFormer.headers.get("ETag") ?? "";
-    const unchanged = await lookUp(one.slug, { "If-None-Match": etag });
+    const unchanged = await lookUp(one.slug, { "If-None-Match": byFormer.headers.get("ETag") ?? "" });
     expect([unchanged.status, unchanged.headers.get("Content-Location")]).toEqual([304, current]);
     const head = await fetch(`${stack.url}/contributor/slug/${one.slug}`, { method: "HEAD" });
     expect([head.status, head.headers.get("Content-Location"), await head.text()]).toEqual([200, current, ""]);
-  });
-
-  it("find nobody if the kept one is not published", async () => {
-    const kept = await aContributor(stack.sql, { public: false });
-    const [one] = (await some(1)) as [Entry];
-    await merge(kept, [one]);
-
+    await stack.sql`update contributors set public = false where id = ${kept.id}`;
     expect((await lookUp(one.slug)).status).toBe(404);
   });
 
-  it("lead on when the kept one is merged itself, and end when it is deleted", async () => {
-    const [first, second, third] = (await some(3)) as [Entry, Entry, Entry];
+  it("lead on when the kept one is merged itself, end when it is deleted, and come back when that is undone", async () => {
+    const [first, second, third] = await some(3);
     await merge(second, [first]);
     await merge(third, [second]);
-    const slugs = [first.slug, second.slug].sort();
+    const found = async () => {
+      const responses = await Promise.all([first, second].map(({ slug }) => lookUp(slug)));
+      return responses.map(({ status, body }) => (status === 200 ? body.id : status));
+    };
+    expect(await found()).toEqual([third.id, third.id]);
+    const before = await contents(stack.sql);
 
-    for (const slug of slugs) expect((await lookUp(slug)).body.id).toBe(third.id);
+    await remove(third);
 
-    await stack.call("admin-contributors/delete", { as: administrator.token, path: { id: third.id } });
-
-    for (const slug of slugs) expect((await lookUp(slug)).status).toBe(404);
-    const rows = await stack.sql`
-      select key from changed_rows
-      where change_id = (select max(id) from changes) and table_name = 'former_slugs' and after is null
-      order by key
-    `;
-    expect(rows.map(({ key }) => key[0])).toEqual(slugs);
+    expect(await found()).toEqual([404, 404]);
+    await undone(stack, await latestChange(stack.sql));
+    expect(await contents(stack.sql)).toEqual(before);
+    expect(await found()).toEqual([third.id, third.id]);
   });
 
   it("are nobody else's: who is added by the former name gets a number", async () => {
@@ -423,20 +407,8 @@ describe("ops-merge-contributors: former slugs", () => {
 });
 
 describe("ops-merge-contributors: the ledger", () => {
-  const rowOf = async (change: number) =>
-    (await stack.sql`select endpoint, operator, reason, result from changes where id = ${change}`)[0];
-
-  it("has who did it, why, and the answer", async () => {
-    const [kept, one] = (await some(2)) as [Entry, Entry];
-
-    const result = await merge(kept, [one], { reason: "One person", by: "Ada" });
-
-    const [endpoint, operator, reason] = ["ops/merge-contributors", "Ada", "One person"];
-    expect(await rowOf(result.change)).toEqual({ endpoint, operator, reason, result });
-  });
-
   it("has no row of a dry run, which answers the same and writes nothing", async () => {
-    const [kept, one, friend] = (await some(3, { image: null })) as [Entry, Entry, Entry];
+    const [kept, one, friend] = await some(3, { image: null });
     const user = await aUser(stack.sql);
     await stack.sql`
       insert into contributor_locks (contributor_id, editor_id, expires_at) values (${one.id}, ${user.id}, now())
@@ -445,80 +417,58 @@ describe("ops-merge-contributors: the ledger", () => {
     await describeIn(one, "English", "d");
     await relate(friend, one);
     await work(one, await aSeries(stack.sql), "art");
-    await stack.sql`delete from stale_tags`;
-    // biome-ignore lint/suspicious/noExplicitAny: the result is compared
-    let tried: any;
+    await tags();
+    let tried: unknown;
 
     const difference = await differenceBy(stack.sql, async () => {
       tried = await merge(kept, [one], { dryRun: true });
     });
 
-    expect(difference).toEqual([]);
-    expect(await stack.sql`select from stale_tags`).toEqual([]);
-    const { change, ...result } = await merge(kept, [one]);
-    expect(tried).toEqual(result);
-    expect(change).toEqual(expect.any(Number));
+    expect([...difference, ...(await tags())]).toEqual([]);
+    expect({ ...Object(tried), change: expect.any(Number) }).toEqual(await merge(kept, [one]));
   });
 
-  it("has one row when the answer to the change is lost, and the answer is that of the row", async () => {
-    const [kept, one] = (await some(2)) as [Entry, Entry];
+  it("has one row with who did it, why, and the answer, also when the answer to the change is lost", async () => {
+    const [kept, one] = await some(2);
     stack.dataApi.intercept(({ attempt, number }) =>
       number === 1 && attempt === 1 ? { kind: "drop-after" } : undefined,
     );
     stack.dataApi.calls.length = 0;
 
-    const result = await merge(kept, [one]).finally(() => stack.dataApi.intercept(undefined));
+    const options = { reason: "One person", by: "Ada" };
+    const result = await merge(kept, [one], options).finally(() => stack.dataApi.intercept(undefined));
 
     expect(stack.dataApi.calls.length).toBeGreaterThan(1);
-    expect(await rowOf(result.change)).toMatchObject({ result });
-    expect(
-      await stack.sql`select distinct change_id from history where table_name like 'contributor%' and owners @> array[${kept.id}::bigint]`,
-    ).toHaveLength(2);
+    const rows = await stack.sql`
+      select endpoint, operator, reason, result from changes where result ->> 'kept' = ${`${kept.id}`}
+    `;
+    expect(rows).toEqual([{ endpoint: "ops/merge-contributors", operator: "Ada", reason: "One person", result }]);
     expect(await stack.sql`select version from contributors where id = ${kept.id}`).toEqual([{ version: 2 }]);
   });
 });
 
 describe("ops-merge-contributors: external ids", () => {
   it("of the merged ones lead imports to the kept one, which has the first that says no slug", async () => {
-    const [kept, one] = (await some(2)) as [Entry, Entry];
-    const said = await aContributor(stack.sql, { external_id: `slug:${one.slug}-said`, slug: `${one.slug}-said` });
+    const [kept, without] = await some(2);
+    const said = await aContributor(stack.sql, { external_id: "slug:said", slug: "said" });
     const [first, second] = [randomUUID(), randomUUID()];
-    await stack.sql`update contributors set external_id = ${first} where id = ${one.id}`;
-    const other = await aContributor(stack.sql, { external_id: second });
-    const without = await aContributor(stack.sql);
+    const [one, other] = [...(await some(1, { external_id: first })), ...(await some(1, { external_id: second }))];
 
     const { filled } = await merge(kept, [said, one, other, without]);
 
     expect(filled).toEqual({ external_id: first });
-    for (const [index, externalId] of [`slug:${said.slug}`, first, second, `slug:${without.slug}`].entries()) {
-      const line = { kind: "contributor", externalId, gender: `Gender ${index}` };
-      const { result } = (await stack.lambda.invoke("ops-import", { source: JSON.stringify(line) })) as {
-        result: { changed: number };
-      };
-      expect(result).toMatchObject({ added: 0, changed: 1 });
-      expect((await person(kept)).fields).toMatchObject({ gender: `Gender ${index}` });
+    for (const externalId of ["slug:said", first, second, `slug:${without.slug}`]) {
+      const source = JSON.stringify({ kind: "contributor", externalId, gender: externalId });
+      const imported = await stack.lambda.invoke("ops-import", { source });
+      expect(imported).toMatchObject({ result: { added: 0, changed: 1 } });
+      expect((await person(kept)).fields).toMatchObject({ gender: externalId });
     }
-  });
-});
-
-describe("ops-merge-contributors: undone", () => {
-  it("gives a deleted contributor the slugs back that found it", async () => {
-    const [kept, one] = (await some(2)) as [Entry, Entry];
-    await merge(kept, [one]);
-    const before = await contents(stack.sql);
-    await stack.call("admin-contributors/delete", { as: administrator.token, path: { id: kept.id } });
-    const [{ id } = { id: 0 }] = await stack.sql<{ id: number }[]>`select max(id) as id from changes`;
-
-    await undone(stack, id);
-
-    expect(await contents(stack.sql)).toEqual(before);
-    expect((await lookUp(one.slug)).body.id).toBe(kept.id);
   });
 });
 
 describe("ops-merge-contributors: all or nothing", () => {
   it("when its connection is killed in the middle", async () => {
-    const [kept, one, friend] = (await some(3)) as [Entry, Entry, Entry];
+    const [kept, one, friend] = await some(3);
     const series = await aSeries(stack.sql);
     await addAliases(one, "Alias");
     await relate(friend, one);
@@ -556,8 +506,9 @@ describe("ops-merge-contributors: all or nothing", () => {
   }
 
   it("beside edits of a merged one: each is made before, or finds nobody", async () => {
+    const aliases = ["a", "b", "c", "d"];
     for (let round = 0; round < 10; round++) {
-      const [kept, one] = (await some(2)) as [Entry, Entry];
+      const [kept, one] = await some(2);
       const edit = (alias: string) =>
         stack.call("admin-contributors/edit", {
           as: administrator.token,
@@ -566,21 +517,18 @@ describe("ops-merge-contributors: all or nothing", () => {
           headers: { "Content-Type": "application/merge-patch+json" },
         });
 
-      const [, ...edits] = await Promise.all([merge(kept, [one]), ...["a", "b", "c", "d"].map(edit)]);
+      const [, ...edits] = await Promise.all([merge(kept, [one]), ...aliases.map(edit)]);
 
-      const made = ["a", "b", "c", "d"].filter((_, index) => edits[index]?.status === 200);
       for (const { status } of edits) expect([200, 404]).toContain(status);
+      const made = aliases.filter((_, index) => edits[index]?.status === 200);
       expect((await person(kept)).aliases.filter((name) => name.length === 1)).toEqual(made);
     }
   });
 });
 
 describe("ops-merge-contributors: caches", () => {
-  const tags = async () => (await stack.sql`delete from stale_tags returning tag`).map(({ tag }) => String(tag)).sort();
-  const tagsOf = (...entries: readonly Entry[]) => entries.map(({ id }) => `contributor-${id}`);
-
   it("drop what shows the kept one, the merged one, and others that were related to it", async () => {
-    const [kept, one, friend] = (await some(3)) as [Entry, Entry, Entry];
+    const [kept, one, friend] = await some(3);
     await relate(friend, one);
     await work(one, await aSeries(stack.sql), "art");
     await tags();
@@ -588,22 +536,14 @@ describe("ops-merge-contributors: caches", () => {
     await merge(kept, [one]);
 
     expect(await tags()).toEqual([...tagsOf(kept, one, friend), "contributors", "series"].sort());
-  });
-
-  it("drop what was found by a former slug when it leads elsewhere", async () => {
-    const [kept, one] = (await some(2)) as [Entry, Entry];
-    await merge(kept, [one]);
-    await tags();
-
     await stack.sql`delete from former_slugs where slug = ${one.slug}`;
-
     expect(await tags()).toEqual(tagsOf(kept));
   });
 });
 
 describe("ops-merge-contributors: a hundred contributors with series each", () => {
-  it("become one, also if they are in the same series with other roles, and are undone and merged again", async () => {
-    const kept = (await some(1))[0] as Entry;
+  it("become one, also if they are in the same series with other roles, and are undone", async () => {
+    const [kept] = await some(1);
     const merged = await stack.sql<Entry[]>`
       insert into contributors (first_name, slug, public)
       select 'Series ' || n, 'in-series-' || n, true from generate_series(1, 100) as n
@@ -629,10 +569,7 @@ describe("ops-merge-contributors: a hundred contributors with series each", () =
     expect(added).toMatchObject({ aliases: { length: 100 }, series: 1_000 });
     const roles = await stack.sql`select distinct role from series_contributors where contributor_id = ${kept.id}`;
     expect(roles).toEqual([{ role: expect.stringMatching(/^(story, art|art, story)$/) }]);
-    const after = await contents(stack.sql);
-    const undoing = await undone(stack, change);
+    await undone(stack, change);
     expect(await contents(stack.sql)).toEqual(before);
-    await undone(stack, undoing);
-    expect(await contents(stack.sql)).toEqual(after);
   });
 });
