@@ -1,9 +1,9 @@
-import { execFile, spawnSync } from "node:child_process";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Api, serveApis } from "../../support/aws-apis.ts";
+import { runScript } from "../../support/script.ts";
 
 /** Holds programs `npm` and `cdk` that print their words; the second one ends with 3. */
 let directory: string;
@@ -21,32 +21,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true }));
 
-const script = "infra/operate/deploy.ts";
-const environment = (variables: NodeJS.ProcessEnv) => ({
-  ...process.env,
-  ...variables,
-  PATH: `${directory}${delimiter}${process.env.PATH}`,
-});
-
-const deploy = (words: readonly string[], variables: NodeJS.ProcessEnv = {}) => {
-  const env = environment(variables);
-  const { stdout, status } = spawnSync(process.execPath, [script, ...words], { env, encoding: "utf8" });
-  return { calls: stdout.trim().split("\n"), status };
-};
-
-/** While AWS runs in this process. */
-const deploying = (words: readonly string[]) =>
-  new Promise<{ stdout: string; status: unknown }>((resolve) => {
-    execFile(process.execPath, [script, ...words], { env: environment({}) }, (error, stdout) =>
-      resolve({ stdout, status: error?.code ?? 0 }),
-    );
+const deploy = (words: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+  runScript("infra/operate/deploy.ts", words, {
+    env: { ...env, PATH: `${directory}${delimiter}${process.env.PATH}` },
   });
 
-it("packages, hands its words to the CDK, and ends as that does", () => {
-  expect(deploy(["--exclusively", "colophon-dev"])).toEqual({
-    calls: ["npm run package", "cdk deploy --exclusively colophon-dev"],
-    status: 3,
-  });
+it("packages, hands its words to the CDK, and ends as that does", async () => {
+  const output = "npm run package\ncdk deploy --exclusively colophon-dev\n";
+  expect(await deploy(["--exclusively", "colophon-dev"])).toMatchObject({ code: 3, output });
 });
 
 it.each([
@@ -64,21 +46,21 @@ it.each([
   };
   const { close } = await serveApis(["LAMBDA"], [lambda]);
 
-  const { stdout, status } = await deploying([word]);
+  const { output, code } = await deploy([word]);
   await close();
 
-  expect(status).toBe(3);
-  expect(stdout.includes("The edge of stage prod is empty")).toBe(isEmptied);
+  expect(code).toBe(3);
+  expect(output.includes("The edge of stage prod is empty")).toBe(isEmptied);
   expect(invoked.map((each) => /ops-invalidate/.test(each))).toEqual(isEmptied ? [true] : []);
 });
 
-it("deploys nothing if the functions cannot be packaged", () => {
-  expect(deploy(["colophon-prod"], { FAIL: "4" })).toEqual({ calls: ["npm run package"], status: 4 });
+it("deploys nothing if the functions cannot be packaged", async () => {
+  const output = "npm run package\n";
+  expect(await deploy(["colophon-prod"], { FAIL: "4" })).toMatchObject({ code: 4, output });
 });
 
-it("helps before it packages, and packages nothing without a stack", () => {
-  const { calls, status } = deploy(["--help"]);
-
-  expect({ first: calls[0], status }).toEqual({ first: "npm run deploy -- STACK …", status: 0 });
-  expect(deploy([])).toEqual({ calls: [""], status: 1 });
+it("helps before it packages, and packages nothing without a stack", async () => {
+  const output = expect.stringMatching(/^npm run deploy -- STACK …\n/);
+  expect(await deploy(["--help"])).toMatchObject({ code: 0, output });
+  expect(await deploy([])).toMatchObject({ code: 1, output: "" });
 });

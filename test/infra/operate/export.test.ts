@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -8,10 +7,10 @@ import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { key } from "../../support/environment.ts";
+import { runScript } from "../../support/script.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack({ uploads: true });
-const script = join(import.meta.dirname, "../../../infra/operate/export.ts");
 let data: string;
 let folder: string;
 
@@ -31,12 +30,7 @@ beforeEach(async () => {
 
 /** `npm run export --` with these words. */
 const run = (...words: string[]) =>
-  new Promise<{ code: number; output: string; complaint: string }>((resolve) => {
-    const all = [script, "--url", stack.url, "--data", data, ...words];
-    execFile(process.execPath, all, { cwd: folder }, (error, output, complaint) => {
-      resolve({ code: Number(error?.code ?? 0), output, complaint });
-    });
-  });
+  runScript("infra/operate/export.ts", ["--url", stack.url, "--data", data, ...words], { cwd: folder });
 
 const clients = '{"kind":"client","id":1,"name":"First"}\n{"kind":"client","id":2,"name":"Second"}\n';
 const shared =

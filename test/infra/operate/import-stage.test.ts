@@ -1,8 +1,7 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
 import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
@@ -11,9 +10,9 @@ import { transferBucketOf } from "../../../infra/settings/transfer-bucket.ts";
 import { settings } from "../../../infra/stages.ts";
 import { serveApis } from "../../support/aws-apis.ts";
 import { key } from "../../support/environment.ts";
+import { runScript, type ScriptOptions } from "../../support/script.ts";
 import { writeFunctions } from "../local/fixtures.ts";
 
-const script = join(import.meta.dirname, "../../../infra/operate/import.ts");
 const bucket = transferBucketOf({ name: "prod" }, settings.account);
 
 /** A function that imports a thousand lines at each invocation, and refuses some; it is done with three thousand. */
@@ -66,15 +65,9 @@ async function fileOf(line: string): Promise<string> {
 const short = "{}";
 const long = JSON.stringify({ kind: "contributor", externalId: "a-long-one", first_name: "A long one" });
 
-/** `npm run import --` with these words, or by another program. */
-async function run(words: readonly string[], { by = [] as readonly string[], typed = "" } = {}) {
-  const [program = "", ...all] = [...by, process.execPath, script, ...words];
-  const child = spawn(program, all, { env: { ...process.env, AWS_ENDPOINT_URL_S3: s3.url } });
-  child.stdin.end(typed);
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  const [output, complaint, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { code, output, complaint };
-}
+/** `npm run import --` with these words. */
+const run = (words: readonly string[], options: ScriptOptions = {}) =>
+  runScript("infra/operate/import.ts", words, { env: { AWS_ENDPOINT_URL_S3: s3.url }, ...options });
 
 const uploadsOf = () => s3.requests.filter((each) => each.startsWith("PUT"));
 
@@ -82,13 +75,11 @@ const reported = /^Imported 3,000 lines: 2,850 added, 0 changed, 0 unchanged, 15
 
 describe("npm run import -- --stage", () => {
   it("asks before it changes a protected stage, and uploads nothing without agreement", async () => {
-    const file = await fileOf(long);
-    const { code, output, complaint } = await run([file, "--stage", "prod", "--by", "ada"]);
+    const result = await run([await fileOf(long), "--stage", "prod", "--by", "ada"]);
 
-    expect({ code, output }).toEqual({ code: 1, output: "" });
-    expect(complaint).toMatch(/^Nothing was invoked: .*:colophon-prod-ops-import changes something/);
-    expect(s3.requests).toEqual([]);
-    expect(built.seen()).toEqual([]);
+    const complaint = expect.stringMatching(/^Nothing was invoked: .*:colophon-prod-ops-import changes something/);
+    expect(result).toEqual({ code: 1, output: "", complaint });
+    expect([...s3.requests, ...built.seen()]).toEqual([]);
   });
 
   it("uploads a file once, invokes the function until it is done, and says where all refused lines are", async () => {
@@ -98,11 +89,10 @@ describe("npm run import -- --stage", () => {
     const uploads = uploadsOf();
     const second = await run(words);
 
+    const command = "All of them: npm run logs -- --stage prod --function ops/import --level warn --since 1d\n";
     for (const each of [first, second]) {
       expect(each).toMatchObject({ code: 1, complaint: "", output: expect.stringMatching(reported) });
-      expect(each.output).toContain(
-        "All of them: npm run logs -- --stage prod --function ops/import --level warn --since 1d\n",
-      );
+      expect(each.output).toContain(command);
     }
     const [{ source }] = built.seen();
     expect(source).toMatch(/^s3:\/\/colophon-prod-transfers-[\w-]+\/imports\/[0-9a-f]{64}\.jsonl$/);
@@ -111,19 +101,14 @@ describe("npm run import -- --stage", () => {
     expect(uploadsOf()).toEqual(uploads);
   });
 
-  it("sends a short file as it is, and tries it once without asking", async () => {
+  it("sends a short file as it is, and asks nobody for a dry run, or on a stage that is not protected", async () => {
     const file = await fileOf(short);
-    const tried = await run([file, "--stage", "prod", "--dry-run"]);
+    const source = "{}\n".repeat(3_000);
 
-    expect(tried.output).toMatch(/^Would import 3,000 lines: /);
+    expect((await run([file, "--stage", "prod", "--dry-run"])).output).toMatch(/^Would import 3,000 lines: /);
+    expect(built.seen()).toEqual([{ source, dryRun: true }]);
+    expect((await run([file, "--stage", "dev"])).output).toMatch(reported);
     expect(s3.requests).toEqual([]);
-    expect(built.seen()).toEqual([{ source: "{}\n".repeat(3_000), dryRun: true }]);
-  });
-
-  it("asks nobody on a stage that is not protected", async () => {
-    const { output } = await run([await fileOf(short), "--stage", "dev"]);
-
-    expect(output).toMatch(reported);
   });
 });
 
@@ -136,11 +121,14 @@ describe.skipIf(spawnSync("python3", ["--version"]).status !== 0)("npm run impor
     const { code, output } = await run([file, "--stage", "prod"], { by: terminal, typed: "y\n" });
 
     expect(code).toBe(1);
-    expect(output).toContain("colophon-prod-ops-import is protected. Invoke it with {");
-    expect(output).toContain('"lines":3000');
-    expect(output).toContain("[##########....................] 1,000 of 3,000 lines");
-    expect(output).toContain("[####################..........] 2,000 of 3,000 lines");
-    expect(output).toContain("\r\u001b[KImported 3,000 lines: ");
+    for (const part of [
+      "colophon-prod-ops-import is protected. Invoke it with {",
+      '"lines":3000',
+      "[##########....................] 1,000 of 3,000 lines",
+      "[####################..........] 2,000 of 3,000 lines",
+      "\r\u001b[KImported 3,000 lines: ",
+    ])
+      expect(output).toContain(part);
   });
 
   it("changes nothing if the answer is no", async () => {

@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,10 +8,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { transferBucket } from "../../../infra/local/stage/functions.ts";
 import { key } from "../../support/environment.ts";
+import { runScript } from "../../support/script.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack({ uploads: true });
-const script = join(import.meta.dirname, "../../../infra/operate/import.ts");
+const script = "infra/operate/import.ts";
 let data: string;
 
 beforeAll(async () => {
@@ -34,15 +35,10 @@ async function fileOf(count: number, ...others: readonly string[]): Promise<stri
   return file;
 }
 
-const wordsOf = (words: readonly string[]) => [script, "--url", stack.url, "--data", data, ...words];
+const wordsOf = (words: readonly string[]) => ["--url", stack.url, "--data", data, ...words];
 
 /** `npm run import --` with these words. */
-const run = (...words: string[]) =>
-  new Promise<{ code: number; output: string; complaint: string }>((resolve) => {
-    execFile(process.execPath, wordsOf(words), (error, output, complaint) => {
-      resolve({ code: Number(error?.code ?? 0), output, complaint });
-    });
-  });
+const run = (...words: string[]) => runScript(script, words.includes("--stage") ? words : wordsOf(words));
 
 const added = async () => {
   const [row] = await stack.sql<{ count: number }[]>`select count(*) from contributors`;
@@ -84,39 +80,25 @@ describe("npm run import", () => {
     expect(await uploads()).toEqual(objects);
   });
 
-  it("ends with 1 if lines were refused, and names them", async () => {
-    const file = await fileOf(1, '{"kind":"contributor","externalId":"x","public":"maybe"}');
-
-    const { code, output } = await run(file);
+  it("ends with 1 if lines were refused, and names them so that they cannot control the terminal", async () => {
+    const line = { kind: "client", id: 1, name: "A", "x\u001b]0;title\u0007\u202e": 1 };
+    const { code, output } = await run(await fileOf(1, JSON.stringify(line)));
 
     expect(code).toBe(1);
-    expect(output).toMatch(/^2 +public +expected true or false, or null$/m);
+    expect(output).toMatch(/^Imported 2 lines: 1 added.*^2 .*\\u001b\]0;title\\u0007\\u202e +is no field/ms);
+    expect(output).not.toMatch(/[^\P{C}\n]/u);
     expect(await added()).toBe(1);
   });
 
-  it("prints what the file says so that it cannot control the terminal", async () => {
-    const field = "x\u001b]0;title\u0007\u202e";
-    const file = await fileOf(0, JSON.stringify({ kind: "client", id: 1, name: "A", [field]: 1 }));
-
-    const { output } = await run(file);
-
-    expect(output).toMatch(/^Imported 1 line: .*\\u001b\]0;title\\u0007\\u202e/s);
-    expect(output).not.toMatch(/[^\P{C}\n]/u);
-  });
-
   it("changes nothing in a dry run", async () => {
-    const { code, output } = await run(await fileOf(700), "--dry-run");
-
-    expect({ code, output }).toEqual({
-      code: 0,
-      output: "Would import 700 lines: 700 added, 0 changed, 0 unchanged, 0 refused\n",
-    });
+    const output = "Would import 700 lines: 700 added, 0 changed, 0 unchanged, 0 refused\n";
+    expect(await run(await fileOf(700), "--dry-run")).toMatchObject({ code: 0, output });
     expect(await added()).toBe(0);
   });
 
   it("stopped by Ctrl-C goes on where it was", async () => {
     const file = await fileOf(5_000);
-    const stopped = spawn(process.execPath, wordsOf([file]));
+    const stopped = spawn(process.execPath, [script, ...wordsOf([file])]);
     await expect.poll(added).toBeGreaterThan(0);
 
     stopped.kill("SIGINT");
@@ -137,17 +119,10 @@ describe("npm run import", () => {
     [["none.jsonl"], "There is no file or directory none.jsonl"],
     [[tmpdir()], "is a directory, not a file"],
     [[], "An argument is missing"],
-    [[script, "--stage", "prod", "--url", "http://localhost"], "--url and --data are for the local service"],
-    [[script, "--stage", "nowhere"], "There is no stage nowhere"],
+    [["none.jsonl", "--stage", "prod", "--url", "http://localhost"], "--url and --data are for the local service"],
+    [["none.jsonl", "--stage", "nowhere"], "There is no stage nowhere"],
   ])("fails with %j, and imports nothing", async (words, message) => {
-    const given = words.includes("--stage") ? [script, ...words] : wordsOf(words);
-    const { code, complaint } = await new Promise<{ code: number; complaint: string }>((resolve) => {
-      execFile(process.execPath, given, (error, _, complaint) =>
-        resolve({ code: Number(error?.code ?? 0), complaint }),
-      );
-    });
-
-    expect({ code, complaint }).toEqual({ code: 1, complaint: expect.stringContaining(message) });
+    expect(await run(...words)).toMatchObject({ code: 1, complaint: expect.stringContaining(message) });
     expect(await added()).toBe(0);
   });
 });

@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -13,9 +12,9 @@ import { deployedFunction, stageNamed } from "../../../infra/operate/stage.ts";
 import { type Api, serveApis } from "../../support/aws-apis.ts";
 import { key } from "../../support/environment.ts";
 import { makeLambdaApi } from "../../support/lambda-api.ts";
+import { runScript } from "../../support/script.ts";
 import { echo, writeFunctions } from "../local/fixtures.ts";
 
-const root = join(import.meta.dirname, "../../..");
 const told = "export const handler = async (event) => { tell(event); return event; };";
 const failing = "export const handler = async () => { throw new RangeError('too far'); };";
 
@@ -68,13 +67,7 @@ const locally = (name: string, given: Partial<Invocation> = {}) =>
   invoke({ name, url: gateway.url, data: built.outdir, ...given });
 
 /** `npm run invoke --` with these words. */
-const run = (words: string[], env: NodeJS.ProcessEnv = {}) =>
-  new Promise<{ code: number; output: string; complaint: string }>((resolve) => {
-    const script = join(root, "infra/operate/invoke.ts");
-    execFile(process.execPath, [script, ...words], { env: { ...process.env, ...env } }, (error, output, complaint) => {
-      resolve({ code: Number(error?.code ?? 0), output, complaint });
-    });
-  });
+const run = (words: string[], env: NodeJS.ProcessEnv = {}) => runScript("infra/operate/invoke.ts", words, { env });
 
 describe("npm run invoke", () => {
   it("sends a payload and prints the result", async () => {

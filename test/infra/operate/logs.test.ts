@@ -1,9 +1,8 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { followLogs, type LogsOptions, printLogs } from "../../../infra/operate/logs.ts";
 import { serveApis } from "../../support/aws-apis.ts";
 import { makeCloudWatchLogs } from "../../support/cloudwatch-logs.ts";
+import { runScript } from "../../support/script.ts";
 
 const logs = makeCloudWatchLogs();
 
@@ -149,10 +148,7 @@ describe("npm run logs", () => {
     [["--stage", "prod", "--request", '"'], '" is no id of a request'],
     [["--stage", "prod", "--request", id], "Nothing was logged in this time"],
   ])("explains itself: %j", async (words, reason) => {
-    const script = join(import.meta.dirname, "../../../infra/operate/logs.ts");
-    const complaint = await new Promise<string>((resolve) => {
-      execFile(process.execPath, [script, ...words], (_, __, text) => resolve(text));
-    });
+    const { complaint } = await runScript("infra/operate/logs.ts", words);
 
     expect(complaint.split("\n")[0]).toBe(reason);
   });

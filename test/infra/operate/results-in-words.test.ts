@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +9,7 @@ import { resultInWords } from "../../../infra/operate/results-in-words.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { key } from "../../support/environment.ts";
+import { runScript } from "../../support/script.ts";
 import { useStack } from "../../support/stack.ts";
 import { latestChange } from "../../support/undo.ts";
 
@@ -33,17 +33,11 @@ async function printed(name: string, payload: object, width = 120): Promise<stri
   return plainLines(resultInWords(name, result, payload, width));
 }
 
-const script = join(import.meta.dirname, "../../../infra/operate/invoke.ts");
-
 /** What `npm run invoke -- NAME PAYLOAD` prints and ends with. */
-const run = (name: string, payload: object | string, ...flags: string[]) =>
-  new Promise<{ code: number; output: string; complaint: string }>((resolve) => {
-    const sent = typeof payload === "string" ? payload : JSON.stringify(payload);
-    const words = [script, name, sent, "--url", stack.url, "--data", data, ...flags];
-    execFile(process.execPath, words, (error, output, complaint) =>
-      resolve({ code: Number(error?.code ?? 0), output, complaint }),
-    );
-  });
+const run = (name: string, payload: object | string, ...flags: string[]) => {
+  const sent = typeof payload === "string" ? payload : JSON.stringify(payload);
+  return runScript("infra/operate/invoke.ts", [name, sent, "--url", stack.url, "--data", data, ...flags]);
+};
 
 const call = (name: string, id: number, body?: object) =>
   stack.call(`admin-contributors/${name}`, { as: administrator.token, path: { id }, body });
