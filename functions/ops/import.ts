@@ -1,4 +1,5 @@
-import { importFile, type Report } from "../../lib/operators/import.ts";
+import { importFile } from "../../lib/operators/import.ts";
+import type { ImportReport } from "../../lib/operators/import-report.ts";
 import type { OperatorContext } from "../../lib/operators/operator-function.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
 
@@ -8,7 +9,7 @@ import { repairFunction } from "../../lib/operators/repair-function.ts";
  */
 export const handler = repairFunction(
   "ops/import",
-  async ({ format: _, seconds, ...input }, context): Promise<Report> =>
+  async ({ format: _, seconds, ...input }, context): Promise<ImportReport> =>
     await importFile(input, { ...context, deadline: stopAt(context, seconds) }),
 );
 

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { GetObjectCommand } from "@aws-sdk/client-s3";
 import * as z from "zod/mini";
 import { plural } from "../../lib/operators/plural.ts";
-import { runCommand, UsageError } from "../command/command.ts";
+import { runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { settings } from "../stages.ts";
 import { resultOf } from "./invoke.ts";
@@ -19,39 +19,6 @@ const usage =
   "  --out     writes to this file, which is there when it is complete; default: standard output\n" +
   "  --url     where the local service runs; default http://localhost:3000\n" +
   "  --data    the directory of its data; default .local";
-
-interface Export {
-  readonly client?: number | undefined;
-  readonly stage?: string | undefined;
-  /** Default: standard output. */
-  readonly out?: string | undefined;
-  readonly url?: string | undefined;
-  readonly data?: string | undefined;
-  readonly report: (line: string) => void;
-}
-
-/** Lets a stage, or the local service, export its catalogue, and downloads the file. */
-async function exportCatalogue({ client, out, report, ...where }: Export): Promise<void> {
-  if (out !== undefined) await expectWritable(out);
-  report("ops-export reads the catalogue");
-  const result = await resultOf({ name: "ops/export", payload: JSON.stringify({ client }), ...where });
-  const { target, bytes, lines, leftOut } = z.parse(resultSchema, result);
-  const count = Object.values(lines).reduce((sum, each) => sum + each, 0);
-  report(`${target} has ${plural(count, "line")}, ${plural(bytes, "byte")}`);
-  if (leftOut > 0) report(leftOutOf(leftOut));
-  const { hostname: Bucket, pathname } = new URL(target);
-  const s3 = await transferClient(where.stage, where.data);
-  const ExpectedBucketOwner = where.stage === undefined ? undefined : settings.account.id;
-  const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: pathname.slice(1), ExpectedBucketOwner }));
-  if (!(Body instanceof Readable)) throw new TypeError("S3 gave no stream");
-  await (out === undefined ? pipeline(Body, process.stdout) : writeFile(Body, out));
-  report(out === undefined ? "Done" : `${out} is written`);
-}
-
-const leftOutOf = (count: number) =>
-  count === 1
-    ? "1 reference to another client's records is left out"
-    : `${count} references to other clients' records are left out`;
 
 const resultSchema = z.object({
   target: z.string(),
@@ -79,10 +46,8 @@ async function writeFile(body: Readable, file: string): Promise<void> {
   }
 }
 
-function idOf(text: string): number {
-  if (/^[1-9]\d{0,15}$/.test(text)) return Number(text);
-  throw new UsageError(`--client takes a client's id, not ${text}`);
-}
+/** Standard output has the catalogue. */
+const report = (line: string) => print(line, process.stderr);
 
 const flags = {
   client: { type: "string" },
@@ -95,8 +60,21 @@ const flags = {
 export const syntax = { usage, flags };
 
 if (import.meta.main) {
-  await runCommand(syntax, async ({ client, ...values }) => {
-    const id = client === undefined ? undefined : idOf(client);
-    await exportCatalogue({ ...values, client: id, report: (line) => print(line, process.stderr) });
+  await runCommand(syntax, async ({ client, out, ...where }) => {
+    if (out !== undefined) await expectWritable(out);
+    const payload = JSON.stringify({ client: client === undefined ? undefined : Number(client) });
+    report("ops-export reads the catalogue");
+    const result = await resultOf({ name: "ops/export", payload, ...where });
+    const { target, bytes, lines, leftOut } = z.parse(resultSchema, result);
+    const count = Object.values(lines).reduce((sum, each) => sum + each, 0);
+    report(`${target} has ${plural(count, "line")}, ${plural(bytes, "byte")}`);
+    if (leftOut > 0) report(`Left out: ${plural(leftOut, "reference")} to other clients' records`);
+    const { hostname: Bucket, pathname } = new URL(target);
+    const s3 = await transferClient(where.stage, where.data);
+    const ExpectedBucketOwner = where.stage === undefined ? undefined : settings.account.id;
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: pathname.slice(1), ExpectedBucketOwner }));
+    if (!(Body instanceof Readable)) throw new TypeError("S3 gave no stream");
+    await (out === undefined ? pipeline(Body, process.stdout) : writeFile(Body, out));
+    report(out === undefined ? "Done" : `${out} is written`);
   });
 }

@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { HeadObjectCommand } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
-import * as z from "zod/mini";
+import { type ImportReport, importReport } from "../../lib/operators/import-report.ts";
 import { plural } from "../../lib/operators/plural.ts";
 import { runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
@@ -35,48 +35,8 @@ const payloadBytes = 100_000;
 /** So long does the function work between two reports. */
 const seconds = 10;
 
-interface Where {
-  readonly stage?: string | undefined;
-  readonly url?: string | undefined;
-  readonly data?: string | undefined;
-}
-
-interface Import extends Where {
-  readonly file: string;
-  readonly isDryRun: boolean;
-  readonly reason: string | undefined;
-  readonly by: string | undefined;
-  readonly yes: boolean;
-}
-
-interface Measured {
-  readonly bytes: number;
-  readonly lines: number;
-  readonly digest: string;
-}
-
-const reportSchema = z.looseObject({ lines: z.number(), refusedCount: z.number(), isDone: z.boolean() });
-type Report = z.output<typeof reportSchema>;
-
-/** Imports a file into a stage or the local service. Returns the function's last report. */
-async function importFile({ file, isDryRun, reason, by, yes, ...where }: Import): Promise<Report> {
-  const target = await targetOf(path, where);
-  const measured = await measure(file);
-  if (target.isProtected && !isDryRun && !yes) await expectAgreement(target, { file, ...measured, reason, by });
-  const source = await sourceOf(file, measured, where);
-  const payload = JSON.stringify({ source, reason, by, ...(isDryRun ? { dryRun: true } : { seconds }) });
-  const progress = progressOf(measured.lines);
-  for (;;) {
-    const report = z.parse(reportSchema, await resultOf({ name: path, payload, yes: true, ...where }));
-    progress.show(report.lines);
-    if (!report.isDone && !isDryRun) continue;
-    progress.end();
-    return report;
-  }
-}
-
 /** What tells a file from others, and how long it is. */
-async function measure(file: string): Promise<Measured> {
+async function measure(file: string) {
   const hash = createHash("sha256");
   let bytes = 0;
   let lines = 0;
@@ -93,7 +53,11 @@ async function measure(file: string): Promise<Measured> {
 const newline = 0x0a;
 
 /** The lines themselves, or where the file was uploaded to; one that is there already is not uploaded again. */
-async function sourceOf(file: string, { bytes, digest }: Measured, { stage, data }: Where): Promise<string> {
+async function sourceOf(
+  file: string,
+  { bytes, digest }: Awaited<ReturnType<typeof measure>>,
+  { stage, data }: { readonly stage?: string | undefined; readonly data?: string | undefined },
+): Promise<string> {
   if (bytes < payloadBytes) {
     const content = await readFile(file);
     if (isUtf8(content) && content[0] === openingBrace) return content.toString();
@@ -151,13 +115,22 @@ if (import.meta.main) {
     print("\nStopped. The same command goes on where it was.", process.stderr);
     process.exit(130);
   });
-  await runCommand(syntax, async ({ "dry-run": isDryRun, ...values }, [file = ""]) => {
-    const { reason, by, ...where } = values;
-    const report = await importFile({ file, isDryRun, reason, by, ...where });
-    const text = resultInWords(path, report, { dryRun: isDryRun }, process.stdout.columns ?? 120);
-    print(text ?? JSON.stringify(report, null, 2));
+  await runCommand(syntax, async ({ "dry-run": dryRun, reason, by, yes, ...where }, [file = ""]) => {
+    const target = await targetOf(path, where);
+    const measured = await measure(file);
+    if (target.isProtected && !dryRun && !yes) await expectAgreement(target, { file, ...measured, reason, by });
+    const source = await sourceOf(file, measured, where);
+    const payload = JSON.stringify({ source, reason, by, ...(dryRun ? { dryRun } : { seconds }) });
+    const progress = progressOf(measured.lines);
+    let report: ImportReport;
+    do {
+      report = importReport.parse(await resultOf({ name: path, payload, yes: true, ...where }));
+      progress.show(report.lines);
+    } while (!report.isDone && !dryRun);
+    progress.end();
+    print(resultInWords(path, report, { dryRun }, process.stdout.columns ?? 120) ?? "");
     if (leavesSomething(report)) process.exitCode = 1;
-    if (report.refusedCount > 100 && values.stage !== undefined)
-      print(`All of them: npm run logs -- --stage ${values.stage} --function ops/import --level warn --since 1d`);
+    if (report.refusedCount > 100 && where.stage !== undefined)
+      print(`All of them: npm run logs -- --stage ${where.stage} --function ops/import --level warn --since 1d`);
   });
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { listedChange, recordInWords } from "../../lib/operators/changes-in-words.ts";
+import { type ImportReport, importReport } from "../../lib/operators/import-report.ts";
 import { mergeResult } from "../../lib/operators/merge-result.ts";
 import { plural } from "../../lib/operators/plural.ts";
 import { type conflict, type UndoResult, undoResult } from "../../lib/operators/undo-result.ts";
@@ -98,17 +99,7 @@ function mergeInWords(result: z.output<typeof mergeResult>, event: unknown, widt
   ];
 }
 
-const importReport = z.object({
-  lines: z.number(),
-  added: z.number(),
-  changed: z.number(),
-  unchanged: z.number(),
-  refusedCount: z.number(),
-  refused: z.array(z.object({ line: z.number(), field: z.nullable(z.string()), reason: z.string() })),
-  isDone: z.boolean(),
-});
-
-function importInWords(report: z.output<typeof importReport>, event: unknown, width: number): readonly string[] {
+function importInWords(report: ImportReport, event: unknown, width: number): readonly string[] {
   const { lines, added, changed, unchanged, refusedCount, refused, isDone } = report;
   const counts = Object.entries({ added, changed, unchanged, refused: refusedCount })
     .map(([what, count]) => `${count.toLocaleString("en")} ${what}`)

@@ -309,7 +309,7 @@ create function import_relations_of(
       leads
     );
     added jsonb;
-    latest jsonb;
+    judged jsonb;
   begin
     select owner, listed.most into owner_column, most from history_tables() as listed where table_name = target;
     with said as (
@@ -319,40 +319,41 @@ create function import_relations_of(
       from relations_of(
         target, owner_column, array(select cast(object -> owner_column as bigint) from unnest(given))
       ) as object
-    ), judged as (
+    ), lacking as (
       select
         line, object, owner = object -> 'relation_id' as is_self,
-        most < coalesce(count, 0) + row_number() over (
-          partition by owner, owner = object -> 'relation_id' order by line
-        ) as is_full
+        coalesce(count, 0) + row_number() over (partition by owner, owner = object -> 'relation_id' order by line)
+          as place
       from
         said
         left join (select owner, count(*) from stored group by owner) as present using (owner)
       where not exists (select from stored where stored.object = said.object)
     )
     select
-      coalesce(jsonb_agg(object order by line) filter (where not is_self and not is_full), '[]'),
-      jsonb_agg(jsonb_build_object('line', line) || case
-        when is_self then jsonb_build_object(
-          'operation', 'refused', 'field', 'to', 'reason', 'expected another record, not the same one'
-        )
-        when is_full then jsonb_build_object(
-          'operation', 'refused', 'field', 'from', 'reason', 'this record has as many relations as it may, ' || most
-        )
-        else jsonb_build_object('operation', 'added')
-      end)
-    into added, latest
-    from judged;
+      coalesce(jsonb_agg(object order by line) filter (where problem is null), '[]'),
+      jsonb_agg(jsonb_build_object(
+        'line', line, 'operation', case when problem is null then 'added' else 'refused' end,
+        'field', problem[1], 'reason', problem[2]
+      ))
+    into added, judged
+    from
+      lacking
+      cross join lateral (
+        select case
+          when is_self then array['to', 'expected another record, not the same one']
+          when place > most then array['from', 'this record has as many relations as it may, ' || most]
+        end
+      ) as found (problem);
     perform insert_rows(target, added) where added <> '[]';
     if target = 'contributor_relations' then
       update contributors
       set version = version + 1
-      where id = any(array(select cast(object -> owner_column as bigint) from jsonb_array_elements(added) as object));
+      where id in (select cast(object -> owner_column as bigint) from jsonb_array_elements(added) as object);
     end if;
     return query
       select * from unnest(outcomes)
       union all
-      select * from jsonb_populate_recordset(cast(null as import_outcome), latest);
+      select * from jsonb_populate_recordset(cast(null as import_outcome), judged);
   end
 $$;
 

@@ -78,22 +78,21 @@ create function merge_roles(everybody bigint[]) returns bigint[] language sql as
   select array(select series_id from extended)
 $$;
 
--- The length of a text as the API counts it, in units of UTF-16.
-create function units(text text) returns integer language sql immutable as $$
-  select char_length(text) + char_length(regexp_replace(text, '[^\U00010000-\U0010FFFF]', '', 'g'))
-$$;
-
--- What is too long for the API now that the kept one has it, or null.
+-- What is too long for the API now that the kept one has it, or null. The API counts units of UTF-16.
 create function length_error(kept_id bigint, aliases jsonb, length_max integer) returns text language sql stable as $$
   select format(
-    'The %s "%s…"%s would have %s characters, and can have %s', noun, left(text, 30), place, units(text), length_max
+    'The %s "%s…"%s would have %s characters, and can have %s', noun, left(text, 30), place, units, length_max
   )
-  from (
-    select 'alias', name, '' from jsonb_array_elements_text(aliases) as name
-    union all
-    select 'role', role, ' in series ' || series_id from series_contributors where contributor_id = kept_id
-  ) as written (noun, text, place)
-  where units(text) > length_max
+  from
+    (
+      select 'alias', name, '' from jsonb_array_elements_text(aliases) as name
+      union all
+      select 'role', role, ' in series ' || series_id from series_contributors where contributor_id = kept_id
+    ) as written (noun, text, place)
+    cross join lateral (
+      select char_length(text) + regexp_count(text, '[\U00010000-\U0010FFFF]')
+    ) as counted (units)
+  where units > length_max
   limit 1
 $$;
 
@@ -142,17 +141,6 @@ create function merge_contributors(request request) returns outcome language plp
     end if;
     select * into kept from contributors where id = kept_id;
     filled = filled_fields(kept, merged_ids);
-    result = (
-      select jsonb_build_object(
-        'kept', kept_id,
-        'merged', jsonb_agg(jsonb_build_object('id', id, 'name', full_name(contributors), 'slug', slug) order by place),
-        'filled', filled,
-        'images', coalesce(
-          jsonb_agg(id order by place) filter (where image <> coalesce(kept.image, filled ->> 'image')), '[]'
-        )
-      )
-      from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
-    );
 
     -- Their names become aliases, unless there is one already; their slugs and external ids become former ones.
     with first as (
@@ -197,18 +185,20 @@ create function merge_contributors(request request) returns outcome language plp
       ),
       'relations', merge_rows(
         'contributor_relations', 'contributor_id', 'row(relation_id, relation_type)', everybody
-      )
+      ),
+      'series', merge_rows('series_contributors', 'contributor_id', 'series_id', everybody)
     );
     perform
       merge_rows('contributor_relations', 'relation_id', 'row(contributor_id, relation_type)', everybody),
       merge_rows('former_slugs', 'contributor_id', 'slug', everybody),
       merge_rows('former_external_ids', 'contributor_id', 'external_id', everybody);
     update contributors set version = version + 1 where id = any(others);
-    gained = gained
-      || jsonb_build_object('series', merge_rows('series_contributors', 'contributor_id', 'series_id', everybody));
     extended = merge_roles(everybody);
     result = (
-      select result - 'images' || jsonb_build_object(
+      select jsonb_build_object(
+        'kept', kept_id,
+        'merged', jsonb_agg(jsonb_build_object('id', id, 'name', full_name(contributors), 'slug', slug) order by place),
+        'filled', filled,
         'added', jsonb_build_object(
           'aliases', names || jsonb_path_query_array(gained, '$.aliases.name'),
           'links', jsonb_path_query_array(gained, '$.links.url'),
@@ -220,18 +210,22 @@ create function merge_contributors(request request) returns outcome language plp
           )))
         ),
         'redirected', cardinality(others),
-        -- The beginnings of the first 300 descriptions; a result has room for so many.
         'leftOut', jsonb_build_object(
-          'descriptions', jsonb_path_query_array(coalesce(jsonb_agg(
-            jsonb_build_object('record', contributor_id, 'language', language, 'description', left(description, 100))
-            order by place, text.id
-          ), '[]'), '$[0 to 299]'),
-          'images', result -> 'images'
+          -- The beginnings of the first 300; a result has room for so many.
+          'descriptions', (
+            select jsonb_path_query_array(coalesce(jsonb_agg(
+              jsonb_build_object('record', contributor_id, 'language', language, 'description', left(description, 100))
+              order by array_position(merged_ids, contributor_id), id
+            ), '[]'), '$[0 to 299]')
+            from contributor_descriptions
+            where contributor_id = any(merged_ids)
+          ),
+          'images', coalesce(
+            jsonb_agg(id order by place) filter (where image <> coalesce(kept.image, filled ->> 'image')), '[]'
+          )
         )
       )
-      from
-        unnest(merged_ids) with ordinality as merged (id, place)
-        join contributor_descriptions as text on contributor_id = merged.id
+      from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
     );
     error = coalesce(
       excess('contributor', array[kept_id]),

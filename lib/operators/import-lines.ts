@@ -94,39 +94,29 @@ export interface Batch {
 const batchLines = 250;
 const batchBytes = 512 * 1024;
 
-/** The lines in batches; of an empty file one that is empty. */
+/** The lines in batches, in each of which a record has one line; of an empty file one that is empty. */
 export async function* batchesOf(lines: AsyncIterable<FileLine>): AsyncGenerator<Batch> {
   let batch: FileLine[] = [];
   let bytes = 0;
+  const records = new Set<string>();
   for await (const line of lines) {
     const length = line.end - line.start;
-    if (batch.length >= batchLines || (batch.length > 0 && bytes + length > batchBytes)) {
-      yield { lines: withoutTwins(batch), isLast: false };
+    const record = recordOf(line.content);
+    if (batch.length >= batchLines || (batch.length > 0 && bytes + length > batchBytes) || records.has(record)) {
+      yield { lines: batch, isLast: false };
       batch = [];
       bytes = 0;
+      records.clear();
     }
     batch.push(line);
     bytes += isRefusal(line.content) ? 0 : length;
+    if (record !== "") records.add(record);
   }
-  yield { lines: withoutTwins(batch), isLast: true };
+  yield { lines: batch, isLast: true };
 }
 
-/** In a batch a record has one line. */
-function withoutTwins(lines: readonly FileLine[]): readonly FileLine[] {
-  const first = new Map<string, number>();
-  return lines.map((line) => {
-    const key = recordOf(line.content);
-    const earlier = key === undefined ? undefined : first.get(key);
-    if (key !== undefined && earlier === undefined) first.set(key, line.number);
-    if (earlier === undefined) return line;
-    const field = "id" in line.content ? "id" : "externalId";
-    return { ...line, content: { field, reason: `is that of line ${earlier}, too` } };
-  });
-}
-
-/** The record that a line is about; undefined if it is refused, or about a relation. */
-function recordOf(content: CatalogueLine | Refusal): string | undefined {
-  if (isRefusal(content)) return undefined;
-  if (content.kind === "client") return `client ${content.id}`;
-  return "externalId" in content ? `${content.kind} ${content.externalId}` : undefined;
+/** The record that a line is about; empty if it is refused, or about a relation. */
+function recordOf(content: CatalogueLine | Refusal): string {
+  if (isRefusal(content) || "to" in content) return "";
+  return `${content.kind} ${content.kind === "client" ? content.id : content.externalId}`;
 }

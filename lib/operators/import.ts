@@ -6,46 +6,28 @@ import { rolledBack } from "../data-api/transaction.ts";
 import * as imports from "../queries/imports.ts";
 import { storedLine } from "./catalogue-lines.ts";
 import { type Batch, batchesOf, isRefusal, linesIn, type Start } from "./import-lines.ts";
+import { type ImportReport, importReport } from "./import-report.ts";
 import { openSource, type Source } from "./import-source.ts";
 import type { OperatorContext } from "./operator-function.ts";
+import type { OperatorPayload } from "./payloads.ts";
 import { plural } from "./plural.ts";
 import { refusal } from "./refusal.ts";
-
-const refusedLine = z.object({ line: z.number(), field: z.nullable(z.string()), reason: z.string() });
-
-const reportSchema = z.object({
-  lines: z.number(),
-  added: z.number(),
-  changed: z.number(),
-  unchanged: z.number(),
-  /** How many lines were refused, and the first hundred of them. */
-  refusedCount: z.number(),
-  refused: z.array(refusedLine),
-  isDone: z.boolean(),
-});
-/** What the function responds. */
-export type Report = z.output<typeof reportSchema>;
 
 /** How far an import has come (the table `imports`). */
 interface Progress {
   readonly position: number;
-  readonly report: Report;
+  readonly report: ImportReport;
 }
 
-const batchResult = z.object({ refusals: z.array(refusedLine) });
+const batchResult = z.object({ refusals: importReport.shape.refused });
 
-export interface ImportInput {
-  readonly source: string;
-  readonly dryRun?: boolean | undefined;
-  readonly reason?: string | undefined;
-  readonly by?: string | undefined;
-}
+type ImportInput = Pick<OperatorPayload<"ops/import">, "source" | "dryRun" | "reason" | "by">;
 
 /**
  * Imports a file from where an earlier run stopped, until its end or the deadline, behind which it begins no batch. A file
  * that was finished begins anew.
  */
-export async function importFile(input: ImportInput, context: OperatorContext): Promise<Report> {
+export async function importFile(input: ImportInput, context: OperatorContext): Promise<ImportReport> {
   const source = await openSource(input.source);
   if (input.dryRun) return await tryFile(source, input, context);
   let { position, report } = await progressOf(source);
@@ -70,7 +52,7 @@ const isLate = ({ deadline }: OperatorContext): boolean => performance.now() > d
 
 const progressIn = ([row = []]: readonly Row[]): Progress => ({
   position: integer(row, 0),
-  report: reportSchema.parse(JSON.parse(text(row, 1))),
+  report: importReport.parse(JSON.parse(text(row, 1))),
 });
 
 const progressOf = async ({ name }: Source): Promise<Progress> => progressIn(await execute(imports.find(name)));
@@ -119,7 +101,7 @@ const dryRunMaxInMilliseconds = 40_000;
 
 /** Imports the file from its beginning in one transaction, and takes that back. */
 const tryFile = (source: Source, { by, reason }: ImportInput, { deadline, ...context }: OperatorContext) =>
-  rolledBack(async (send): Promise<Report> => {
+  rolledBack(async (send): Promise<ImportReport> => {
     const end = Math.min(deadline, performance.now() + dryRunMaxInMilliseconds);
     const name = `dry run of ${source.name}`;
     const within: OperatorContext["change"] = (change, input = {}) => context.changeWithin(send, change, input);

@@ -475,7 +475,7 @@ describe("ops-merge-contributors: all or nothing", () => {
     await work(one, series, "art");
     let merging: Promise<unknown> = Promise.resolve();
 
-    // It waits for this row in the middle: relations of others lead to the kept one by then.
+    // It waits for this row in the middle: aliases and relations are the kept one's by then.
     const difference = await stack.sql.begin(async (tx) => {
       await tx`select from series_contributors where contributor_id = ${one.id} for update`;
       return await differenceBy(stack.sql, async () => {

@@ -45,21 +45,21 @@ describe("npm run export", () => {
 
     expect({ code, output }).toEqual({ code: 0, output: clients + shared + other });
     expect(complaint).toMatch(/^s3:\/\/transfers\/exports\/all-.* has 5 lines, \d+ bytes$/m);
-    expect(complaint).not.toContain("left out");
+    expect(complaint).not.toContain("Left out");
   });
 
   it("writes what belongs to a client to a file, and says that it is not all", async () => {
     const { code, output, complaint } = await run("--client", "1", "--out", "first.jsonl");
 
     expect({ code, output }).toEqual({ code: 0, output: "" });
-    expect(complaint).toContain("1 reference to another client's records is left out");
+    expect(complaint).toContain("Left out: 1 reference to other clients' records");
     expect(await readdir(folder)).toEqual(["first.jsonl"]);
     expect(await readFile(join(folder, "first.jsonl"), "utf8")).toBe(`${clients.split("\n")[0]}\n${shared}`);
   });
 
   it.each([
     [["--client", "9"], "There is no client 9"],
-    [["--client", "first"], "--client takes a client's id, not first"],
+    [["--client", "first"], "Invalid payload: client: must be a number\n"],
     [["--stage", "prod", "--url", "http://localhost"], "--url and --data are for the local service"],
     [["--out", tmpdir()], `${tmpdir()} is a directory, not a file\n`],
     [["--out", "nowhere/all.jsonl"], "There is no file or directory nowhere\n"],

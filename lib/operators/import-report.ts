@@ -1,0 +1,14 @@
+import * as z from "zod/mini";
+
+/** What `ops-import` returns. */
+export const importReport = z.object({
+  lines: z.number(),
+  added: z.number(),
+  changed: z.number(),
+  unchanged: z.number(),
+  /** How many lines were refused, and the first hundred of them. */
+  refusedCount: z.number(),
+  refused: z.array(z.object({ line: z.number(), field: z.nullable(z.string()), reason: z.string() })),
+  isDone: z.boolean(),
+});
+export type ImportReport = z.output<typeof importReport>;
