@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runCommand, UsageError } from "../../infra/command/command.ts";
 import { compareCheckouts } from "./checkout.ts";
+import { faults } from "./faults.ts";
 import { growth } from "./growth.ts";
 import { http } from "./http.ts";
 import { keeps, print, type Row } from "./measure.ts";
@@ -18,6 +19,7 @@ const chapters: Readonly<Record<string, Chapter>> = {
     title: "Requests a second: the whole local service, compared with node:http and the same statements",
     measure: http,
   },
+  faults: { title: "Writes while calls to the Data API fail: none is lost, none is done twice", measure: faults },
   checkout: { title: "Lists and slugs, compared with another checkout", compare: compareCheckouts },
 };
 
