@@ -12,23 +12,6 @@ export const plain = (background = "#336699", width = 40, height = 30) =>
 export const avif = (width: number, height: number): Promise<Buffer> =>
   plain("#336699", width, height).avif({ effort: 0 }).toBuffer();
 
-export const storedWidth = 80;
-export const storedHeight = 60;
-
-/** A JPEG: the upper third is green, below it the left is red and the right blue. EXIF has the orientation. */
-export async function withOrientation(orientation: number): Promise<Buffer> {
-  const block = (width: number, height: number, background: string) =>
-    ({ create: { width, height, channels: 3, background } }) as const;
-  return await sharp(block(storedWidth, storedHeight, "#ff0000"))
-    .composite([
-      { input: block(40, 60, "#0000ff"), left: 40, top: 0 },
-      { input: block(80, 20, "#00ff00"), left: 0, top: 0 },
-    ])
-    .jpeg({ quality: 100, chromaSubsampling: "4:4:4" })
-    .withMetadata({ orientation })
-    .toBuffer();
-}
-
 /** A JPEG with noise, so that it compresses as badly as a photograph, and with EXIF. */
 export async function photograph(width: number, height: number): Promise<Buffer> {
   const noise = { type: "gaussian", mean: 128, sigma: 60 } as const;

@@ -16,7 +16,7 @@ import {
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { exposedHeaders } from "../../../lib/contract/headers.ts";
 
-/* What API Gateway returns where no function is asked, and which function it asks where one is. */
+/* What API Gateway returns without a function, and which function it invokes for each route. */
 
 const foreign = "https://foreign.example.org";
 
@@ -66,29 +66,23 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
 
   afterAll(() => gateway.close());
 
-  /** Asks as a page of this origin does; gives the response without what all responses have. */
-  async function ask(method: string, path: string, origin?: string, body?: string) {
+  /** Sends a request as a page of this origin does; returns the response without what all responses have. */
+  async function request(method: string, path: string, origin?: string, body?: string) {
     const headers: Record<string, string> = {
       ...(origin ? { Origin: origin } : {}),
       ...(stage.edge ? { "x-api-key": apiKey } : {}),
       ...(body ? { "Content-Type": "application/json" } : {}),
     };
     const sent = await send(gateway.url, path, { method, headers, ...(body ? { body } : {}) });
-    const {
-      date,
-      connection,
-      "keep-alive": alive,
-      "x-amzn-requestid": id,
-      "content-length": length,
-      ...others
-    } = sent.headers;
+    const common = ["date", "connection", "keep-alive", "x-amzn-requestid", "content-length"];
+    const others = Object.fromEntries(Object.entries(sent.headers).filter(([name]) => !common.includes(name)));
     expect(others["content-type"]).toBe("application/json");
     return { status: sent.status, headers: others, body: sent.text };
   }
 
   it("has a route for each declaration, also without its parameter, to its function", async () => {
     for (const { method, path, declaration } of routes.filter((each) => isServed(each.declaration, stage))) {
-      const { status, headers } = await ask(method, sample(path));
+      const { status, headers } = await request(method, sample(path));
       expect([method, path, status, headers.etag]).toEqual([method, path, 200, functionName(declaration)]);
     }
   });
@@ -97,7 +91,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
     const known = new Set(routes.map(({ method, path }) => `${method} ${path}`));
     for (const path of new Set(routes.map((each) => each.path))) {
       for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]) {
-        if (!known.has(`${method} ${path}`)) expect((await ask(method, sample(path))).status).toBe(404);
+        if (!known.has(`${method} ${path}`)) expect((await request(method, sample(path))).status).toBe(404);
       }
     }
   });
@@ -113,7 +107,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
       };
       for (const origin of origins) {
         const isAllowed = origin !== undefined && allowedOrigins.includes(origin);
-        const { "content-type": _, ...headers } = (await ask("OPTIONS", sample(path), origin)).headers;
+        const { "content-type": _, ...headers } = (await request("OPTIONS", sample(path), origin)).headers;
         const administrative = isAllowed
           ? { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", ...allowed }
           : {};
@@ -126,28 +120,26 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
         });
       }
     }
-    expect(await ask("OPTIONS", "/contributors")).toMatchObject({ status: 204, body: "" });
-    expect((await ask("OPTIONS", "/nowhere")).status).toBe(404);
+    expect(await request("OPTIONS", "/contributors")).toMatchObject({ status: 204, body: "" });
+    expect((await request("OPTIONS", "/nowhere")).status).toBe(404);
   });
 
   it("answers no preflight where only browsers go", async () => {
     const paths = routes.filter(({ declaration }) => isNavigation(declaration)).map(({ path }) => path);
 
     expect(paths).toEqual(["/sign-in", "/sign-in/callback"]);
-    for (const path of paths) expect((await ask("OPTIONS", path, allowedOrigins[0])).status).toBe(404);
+    for (const path of paths) expect((await request("OPTIONS", path, allowedOrigins[0])).status).toBe(404);
   });
 
-  const withoutSignIn = "answers 503 on routes of sign-in: to the panel's pages, and to no page where browsers go";
-
-  it.runIf(!stage.signIn)(withoutSignIn, async () => {
+  it.runIf(!stage.signIn)("answers 503 on routes of sign-in, where browsers go readable for no page", async () => {
     const body = '{"data":"This service is not handling sign-in.","code":503}';
     for (const origin of origins) {
       for (const path of ["/sign-in", "/sign-in/callback?code=a&state=b"]) {
-        const answer = await ask("GET", path, origin);
+        const response = await request("GET", path, origin);
         const headers = { "cache-control": "no-store", "referrer-policy": "no-referrer" };
-        expect(answer).toEqual({ status: 503, body, headers: { "content-type": "application/json", ...headers } });
+        expect(response).toEqual({ status: 503, body, headers: { "content-type": "application/json", ...headers } });
       }
-      const { status, headers, ...signOut } = await ask("POST", "/sign-out", origin);
+      const { status, headers, ...signOut } = await request("POST", "/sign-out", origin);
       expect([status, signOut.body]).toEqual([503, body]);
       expect(headers["access-control-allow-origin"]).toBe(allowedOrigins.find((each) => each === origin));
     }
@@ -156,7 +148,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
   it("answers 503 on routes of the file service where there is none, which listed origins may read", async () => {
     for (const { method, path } of routes.filter(({ declaration }) => declaration.needsFileService && !uploads)) {
       for (const origin of origins) {
-        const { status, headers, body } = await ask(method, sample(path), origin, "{}");
+        const { status, headers, body } = await request(method, sample(path), origin, "{}");
         expect([status, body]).toEqual([503, '{"data":"This service is not handling file uploads.","code":503}']);
         expect(headers["access-control-allow-origin"]).toBe(allowedOrigins.find((each) => each === origin));
       }
@@ -172,14 +164,13 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
     ["INTEGRATION_TIMEOUT", 504, "5", "GET", "/contributor/slug/hangs", undefined],
   ] as const)("answers %s with status %i and Retry-After %s", async (type, status, wait, method, path, body) => {
     for (const origin of [undefined, foreign]) {
-      const response = await ask(method, path, origin, body);
+      const response = await request(method, path, origin, body);
       expect(response).toMatchObject({ status, body: envelopeOf(gatewayResponses[type]) });
       expect(response.headers["retry-after"]).toBe(wait);
       // Every page may read them, since they hold nothing of a user.
-      const ofPage = { "access-control-allow-origin": status === 404 ? "*" : origin };
-      expect(response.headers["access-control-allow-origin"]).toBe(ofPage["access-control-allow-origin"]);
-      expect(response.headers["access-control-expose-headers"]).toBe(exposedHeaders);
+      expect(response.headers["access-control-allow-origin"]).toBe(status === 404 ? "*" : origin);
       expect(response.headers["access-control-allow-credentials"]).toBe(status === 404 ? undefined : "true");
+      expect(response.headers["access-control-expose-headers"]).toBe(exposedHeaders);
     }
   });
 });

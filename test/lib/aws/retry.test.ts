@@ -10,7 +10,7 @@ import {
 
 const broken = () => Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
 const throttled = () => Object.assign(new Error("Rate exceeded"), { name: "ThrottlingException" });
-const answered = (httpStatusCode: number, name = "Error") =>
+const refused = (httpStatusCode: number, name = "Error") =>
   Object.assign(new Error(name), { name, code: name, $metadata: { httpStatusCode } });
 
 const soon = (milliseconds: number) => performance.now() + milliseconds;
@@ -21,7 +21,7 @@ function failing(times: number, error: () => Error) {
   const send = async () => {
     calls.push(Date.now());
     if (calls.length <= times) throw error();
-    return "answer";
+    return "response";
   };
   const pauses = () => calls.slice(1).map((call, index) => call - (calls[index] ?? 0));
   return { send, calls, pauses };
@@ -35,7 +35,7 @@ describe("retry", () => {
     await sometime(async () => {
       const { send, pauses } = failing(6, broken);
 
-      expect(await retry(send, isFault, soon(10_000))).toBe("answer");
+      expect(await retry(send, isFault, soon(10_000))).toBe("response");
       const [first = 0, , , , , last = 0] = pauses();
       expect(first).toBeLessThan(10);
       expect(last).toBeGreaterThanOrEqual(319);
@@ -50,20 +50,20 @@ describe("retry", () => {
   });
 
   it("throws an error that is not transient at once", async () => {
-    const { send, calls } = failing(1, () => answered(400, "ValidationException"));
+    const { send, calls } = failing(1, () => refused(400, "ValidationException"));
 
     await expect(retry(send, isFault, soon(1_000))).rejects.toThrow("ValidationException");
     expect(calls).toHaveLength(1);
   });
 
   it("leaves the time-out to the client while the deadline is far, and else gives an abort signal", async () => {
-    const given: unknown[] = [];
-    const send = async (options?: AttemptOptions) => given.push(options);
+    const received: unknown[] = [];
+    const send = async (options?: AttemptOptions) => received.push(options);
 
     await retry(send, isFault, soon(20_000));
     await retry(send, isFault, soon(10_000));
 
-    expect(given).toEqual([undefined, { abortSignal: expect.any(AbortSignal) }]);
+    expect(received).toEqual([undefined, { abortSignal: expect.any(AbortSignal) }]);
   });
 
   it("throws at the deadline, with the last error in its message", async () => {
@@ -88,32 +88,24 @@ describe("retry", () => {
     );
   });
 
-  it("aborts an attempt at the deadline", async () => {
-    const unanswered = (options?: AttemptOptions) =>
-      new Promise<never>((_, reject) => {
-        options?.abortSignal.addEventListener("abort", () =>
-          reject(Object.assign(new Error(), { name: "AbortError" })),
-        );
-      });
+  const silent = (options?: AttemptOptions) =>
+    new Promise<never>((_, reject) => {
+      const abortion = Object.assign(new Error(), { name: "AbortError" });
+      options?.abortSignal.addEventListener("abort", () => reject(abortion));
+    });
 
+  it("aborts an attempt at the deadline", async () => {
     const start = Date.now();
-    await expect(retry(unanswered, isFault, soon(100))).rejects.toThrow(Unavailable);
+    await expect(retry(silent, isFault, soon(100))).rejects.toThrow(Unavailable);
     // The client itself would wait for 8 s.
     expect(Date.now() - start).toBeLessThan(4_000);
   });
 
-  it("leaves time for a second attempt when the first one gets no answer", async () => {
+  it("leaves time for a second attempt when the first one gets no response", async () => {
     let calls = 0;
-    const silentOnce = (options?: AttemptOptions) =>
-      calls++ === 0
-        ? new Promise<string>((_, reject) => {
-            options?.abortSignal.addEventListener("abort", () =>
-              reject(Object.assign(new Error(), { name: "AbortError" })),
-            );
-          })
-        : Promise.resolve("answer");
+    const silentOnce = async (options?: AttemptOptions) => (calls++ === 0 ? await silent(options) : "response");
 
-    expect(await retry(silentOnce, isFault, soon(2_000))).toBe("answer");
+    expect(await retry(silentOnce, isFault, soon(2_000))).toBe("response");
   });
 
   it("begins no attempt after the deadline", async () => {
@@ -129,7 +121,7 @@ describe("deadlineOf", () => {
     ["a function that streams", 900_000, 24_000],
     ["a function behind API Gateway", 29_000, 24_000],
     ["a function with little time left", 15_000, 10_000],
-  ])("leaves %s time to answer", (_, remaining, expected) => {
+  ])("leaves %s time to respond", (_, remaining, expected) => {
     const deadline = deadlineOf({ getRemainingTimeInMillis: () => remaining }) - performance.now();
 
     expect(Math.abs(deadline - expected)).toBeLessThan(1_000);
@@ -149,28 +141,26 @@ describe("deadlineOf", () => {
 });
 
 describe("isFault", () => {
-  it.each([
-    ["a refused connection", Object.assign(new Error(), { code: "ECONNREFUSED" })],
-    ["a DNS lookup that failed for a moment", Object.assign(new Error(), { code: "EAI_AGAIN" })],
-    ["an answer that is not HTTP", Object.assign(new Error(), { code: "HPE_INVALID_CONSTANT" })],
-    ["an attempt that took too long", Object.assign(new Error(), { name: "AbortError" })],
-    ["an answer that cannot be read", Object.assign(new SyntaxError(), { $metadata: { httpStatusCode: 200 } })],
-    ["an error answer that breaks off", Object.assign(answered(400), { code: "ECONNRESET" })],
-    ["503 of S3", answered(503, "SlowDown")],
-    ["429", answered(429)],
-    ["a request that S3 received too slowly", answered(400, "RequestTimeout")],
-  ])("is %s", (_, error) => {
-    expect(isFault(error)).toBe(true);
-  });
+  const coded = (code: string, error = new Error()) => Object.assign(error, { code });
+  const named = (name: string) => Object.assign(new Error(), { name });
 
-  it.each([
-    ["403", answered(403, "AccessDenied")],
-    ["an error whose name begins like a system error code", answered(400, "EntityTooLarge")],
-    ["a programming error", new TypeError("A statement cannot carry undefined")],
-    ["a programming error that Node reports", Object.assign(new TypeError(), { code: "ERR_INVALID_ARG_TYPE" })],
-    ["missing credentials", Object.assign(new Error(), { name: "CredentialsProviderError" })],
-    ["no error", "ECONNRESET"],
-  ])("is not %s", (_, error) => {
-    expect(isFault(error)).toBe(false);
+  it.each<[boolean, string, unknown]>([
+    [true, "a refused connection", coded("ECONNREFUSED")],
+    [true, "a DNS lookup that failed for a moment", coded("EAI_AGAIN")],
+    [true, "a response that is not HTTP", coded("HPE_INVALID_CONSTANT")],
+    [true, "an attempt that took too long", named("AbortError")],
+    [true, "a response that cannot be read", Object.assign(new Error(), { $metadata: { httpStatusCode: 200 } })],
+    [true, "an error whose response breaks off", coded("ECONNRESET", refused(400))],
+    [true, "503 of S3", refused(503, "SlowDown")],
+    [true, "429", refused(429)],
+    [true, "a request that S3 received too slowly", refused(400, "RequestTimeout")],
+    [false, "403", refused(403, "AccessDenied")],
+    [false, "an error whose name begins like a system error code", refused(400, "EntityTooLarge")],
+    [false, "a programming error", new TypeError("A statement cannot carry undefined")],
+    [false, "a programming error that Node reports", coded("ERR_INVALID_ARG_TYPE", new TypeError())],
+    [false, "missing credentials", named("CredentialsProviderError")],
+    [false, "no error", "ECONNRESET"],
+  ])("is %s for %s", (expected, _, error) => {
+    expect(isFault(error)).toBe(expected);
   });
 });

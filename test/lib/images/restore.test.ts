@@ -70,27 +70,20 @@ const expire = async (Key: string) =>
 const writes = () => s3.requests.filter((each) => !each.startsWith("GET "));
 
 describe("An image that was deleted", () => {
-  it("is restored, bytes and headers alike, after it was deleted again and again", async () => {
+  it("is restored, bytes and headers alike, after it was deleted again and again, and keeps all its versions", async () => {
     const before = await stored();
     for (const _ of [1, 2, 3]) {
       await images.deleteObjects([key]);
       await images.deleteObjects([key]);
       expect(await stored()).toEqual([undefined, undefined]);
+      const versions = await versionsOf();
       expect(await images.restoreObjects(key)).toBe("restored");
       expect(await stored()).toEqual(before);
+      expect(await versionsOf()).toEqual(expect.arrayContaining(versions));
     }
 
     const CacheControl = expect.stringMatching("immutable");
     expect(before[0]).toMatchObject({ text: "full", ContentType: "image/webp", CacheControl });
-  });
-
-  it("keeps all versions that it had, so that nothing is lost whatever comes next", async () => {
-    await images.deleteObjects([key]);
-    const before = await versionsOf();
-
-    await images.restoreObjects(key);
-
-    expect(await versionsOf()).toEqual(expect.arrayContaining(before));
   });
 
   it.each([0, 1])("is restored when only object %i of two was deleted, which alone is written", async (index) => {
@@ -112,7 +105,7 @@ describe("An image that was deleted", () => {
   });
 
   it.each([[[0, 1]], [[0]], [[1]]])(
-    "is gone when S3 has deleted the objects %j for good, and nothing is written",
+    "is gone if S3 deleted the objects %j for good, and nothing is written",
     async (indexes) => {
       await images.deleteObjects([key]);
       for (const each of indexes) await expire(pairOf(key)[each] ?? "");
@@ -125,14 +118,11 @@ describe("An image that was deleted", () => {
     },
   );
 
-  it("is not that of a longer key", async () => {
+  it("is not that of a longer key, and gone if it never was there", async () => {
     await expire(key);
     await client.send(new PutObjectCommand({ Bucket, Key: `${key}.webp`, Body: "another one" }));
 
     expect(await images.restoreObjects(key)).toBe("gone");
-  });
-
-  it("is gone when it never was there", async () => {
     expect(await images.restoreObjects(newKey("users"))).toBe("gone");
   });
 });

@@ -38,7 +38,6 @@ describe("base64Of", () => {
 
   it.each([
     "http://169.254.169.254/latest/meta-data",
-    "https://example.com/image.png",
     "file:///etc/passwd",
     "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>",
     "data:image/png;base64,",
@@ -48,8 +47,6 @@ describe("base64Of", () => {
     "====",
     "abcde",
     `${letters}=====`,
-    "<svg/>",
-    "../../etc/passwd!",
     `${letters}\0`,
   ])("refuses %s as if it were missing", (image) => {
     expect(refusal(image)).toMatchObject({ status: 400, message: "Required parameters missing" });
