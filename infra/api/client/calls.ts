@@ -21,6 +21,7 @@ export function clientTypes(): string {
     .flatMap((each) => Object.entries(each))
     .flatMap(([operation, declaration]) => (isNavigation(declaration) ? [] : [callOf(operation, declaration)]))
     .sort((one, other) => (one.endpoint < other.endpoint ? -1 : 1));
+  const data = calls.map((each) => each.data);
   const schemas: Readonly<Record<string, Schema>> = JSON.parse(JSON.stringify(openApiDocument().components.schemas));
   const mapOf = (name: string, method: Declaration["method"]) =>
     declared(
@@ -37,13 +38,7 @@ export function clientTypes(): string {
     ...calls.map(({ query }) => query),
     baseType("PageQuery", "Which records of a list are to be read.", parametersIn("query", listUsers)),
     baseType("Page", "Which records of a list these are.", schemas.UserList),
-    ...Object.entries(schemas).map(([name, schema]) =>
-      componentType(
-        name,
-        schema,
-        calls.some(({ data }) => data === `${name}<Include>`),
-      ),
-    ),
+    ...Object.entries(schemas).map(([name, schema]) => componentType(name, schema, data.includes(`${name}<Include>`))),
     errorTypes(),
   ].join("\n");
   return formatted(text);
@@ -111,19 +106,14 @@ const bases = { Page: ["max", "from", "to"], PageQuery: ["limit", "offset", "sea
 function interfaceOf(name: string, schema: Schema, base: keyof typeof bases): string {
   const common = bases[base];
   if (!common.every((each) => each in (schema.properties ?? {}))) return declared(name, "", fieldsOf(schema));
-  return declared(
-    `${name} extends ${base}`,
-    "",
-    fieldsOf(schema, (field) => !common.includes(field)),
-  );
+  const own = fieldsOf(schema, (field) => !common.includes(field));
+  return declared(`${name} extends ${base}`, "", own);
 }
 
-const baseType = (base: keyof typeof bases, meaning: string, schema: Schema = {}) =>
-  declared(
-    base,
-    meaning,
-    fieldsOf(schema, (field) => bases[base].includes(field)),
-  );
+function baseType(base: keyof typeof bases, meaning: string, schema: Schema = {}): string {
+  const common = fieldsOf(schema, (field) => bases[base].includes(field));
+  return declared(base, meaning, common);
+}
 
 /** The type of a component. Of a merge patch the client knows that it is a part of the whole. */
 function componentType(name: string, schema: Schema, hasInclude: boolean): string {
