@@ -48,7 +48,7 @@ describe("GET /sign-in", () => {
     expect([...browser.cookies.keys()]).toEqual([attemptOf(browser)]);
   });
 
-  it("answers each time with other values, which nobody can read from the cookie", async () => {
+  it("answers each time with other values, which the cookie does not show", async () => {
     const browser = openBrowser();
     const addresses = [await begin(stack, openBrowser()), await begin(stack, browser)];
     const [text = ""] = (browser.cookies.get(attemptOf(browser)) ?? "").split(".");

@@ -7,7 +7,7 @@ import type { Sql } from "../../support/database.ts";
 import { attempt, logIn } from "../../support/logins.ts";
 import { useStack } from "../../support/stack.ts";
 
-/* What somebody tries who has found out the password of a role, and has a connection to the database. */
+/* What attackers try who know the password of a role, and have a connection to the database. */
 
 const stack = useStack();
 const administrator = useAdministrator(stack);
@@ -57,7 +57,7 @@ const everything = () => stack.sql`
     (select json_agg(changes order by id) from changes) as changes
 `;
 
-describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
+describe.each(limitedRoles)("An attacker as %s", (role) => {
   it("may do nothing that only the owner, a superuser or another role may", async () => {
     const statements = [
       "create table made ()",
@@ -95,7 +95,7 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
       `insert into refresh_tokens values ('\\x${digestOf("minted")}', ${administrator.id}, now(), now() + interval '1 day')`,
       "update refresh_tokens set expires_at = now() + interval '1 day'",
       "delete from changes",
-      "update changes set username = 'somebody else'",
+      "update changes set username = 'another user'",
       "truncate changes",
       "update users set username = 'taken over'",
       "select from contributors for update",
@@ -131,7 +131,7 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
     });
   });
 
-  it("acts in nobody's name, and opens no session", async () => {
+  it("acts as no user, and opens no session", async () => {
     const before = await everything();
     const { id, username } = administrator;
     const forged = { key: "k", id: "i", endpoint: "admin-roles/add", caller: id, username, status: null, days: 30 };
@@ -203,7 +203,7 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
     });
   });
 
-  it("writes large objects that nobody else reads", async () => {
+  it("writes large objects that no other role reads", async () => {
     await as(role, async (sql) => {
       const [written] = await sql`select lo_from_bytea(0, 'mine') as id`;
       for (const other of others(role))
@@ -216,7 +216,7 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
   });
 });
 
-describe("Whoever has the password of public", () => {
+describe("An attacker as public", () => {
   it("writes nothing by mistake, not even a large object", async () => {
     const sql = logIn("public", {});
 
@@ -225,8 +225,8 @@ describe("Whoever has the password of public", () => {
   });
 });
 
-describe("Whoever has the password of reader", () => {
-  it("gets the guard's own answer whatever search path they set", async () => {
+describe("An attacker as reader", () => {
+  it("gets the guard's own status, whatever the search path is", async () => {
     await as("reader", async (sql) => {
       await sql`set search_path = pg_temp, pg_catalog`;
 
@@ -242,7 +242,7 @@ describe("Whoever has the password of reader", () => {
   });
 });
 
-describe("Whoever has the password of editor", () => {
+describe("An attacker as editor", () => {
   it.each([{}, { permission: null }])("changes nothing without a permission: %o", async (different) => {
     const request = JSON.stringify(addition(different));
 
@@ -254,7 +254,7 @@ describe("Whoever has the password of editor", () => {
   });
 });
 
-describe("Whoever has the password of signer", () => {
+describe("An attacker as signer", () => {
   const signIn = (subject: string, token: string, more: object = {}) =>
     as("signer", async (sql) => {
       const input = { issuer: "i", subject, email: null, days: 30, startedAt: "infinity", ...more };
@@ -263,7 +263,7 @@ describe("Whoever has the password of signer", () => {
       return row?.status;
     });
 
-  it("signs in nobody but the user of an identity, whoever they name", async () => {
+  it("signs in only the user of an identity, whichever user the request names", async () => {
     const before = await everything();
     const { id, username } = administrator;
     const forged = { caller: id, username, target: id, user_id: id, digest: digestOf(administrator.token) };
@@ -281,7 +281,7 @@ describe("Whoever has the password of signer", () => {
 
   it("does not write another endpoint, user or record into the ledger", async () => {
     const token = randomUUID();
-    const other = { endpoint: "admin-users/delete", username: "somebody else", caller: 1, target: 987_654 };
+    const other = { endpoint: "admin-users/delete", username: "another user", caller: 1, target: 987_654 };
 
     expect(await signIn("known", token, other)).toBe(200);
 
@@ -291,7 +291,7 @@ describe("Whoever has the password of signer", () => {
   });
 });
 
-describe("Whoever has the password of operator", () => {
+describe("An attacker as operator", () => {
   const operate = (change: string, input: object, more: object = {}) =>
     as("operator", async (sql) => {
       const request = {
@@ -318,7 +318,7 @@ describe("Whoever has the password of operator", () => {
     expect(await everything()).toEqual(before);
   });
 
-  it("signs the ledger with nobody's name", async () => {
+  it("signs the ledger with no user's name", async () => {
     const username = `signed ${randomUUID()}`;
     const forged = { caller: administrator.id, username: administrator.username, endpoint: "admin-users/edit" };
 

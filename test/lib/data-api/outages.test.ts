@@ -14,7 +14,7 @@ const write = () => {
 };
 const written = async () => Number((await stack.sql`select count(*) from contributors`)[0]?.count);
 
-/** Visitors who send a request whenever the one before is answered. */
+/** Visitors who send a request after the response to the one before. */
 function traffic(...visits: (() => Promise<Reply>)[]) {
   const statuses: number[] = [];
   let isOver = false;
@@ -63,7 +63,7 @@ describe("Reads and writes", () => {
     expect(await written()).toBe(additions);
   });
 
-  it("succeed by a second attempt when the first one gets no answer", async () => {
+  it("succeed by a second attempt when the first one gets no response", async () => {
     stack.dataApi.calls.length = 0;
     stack.dataApi.intercept(({ number }) => (number <= 2 ? new Promise(() => {}) : undefined));
     const start = Date.now();

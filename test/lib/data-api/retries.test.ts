@@ -22,7 +22,7 @@ const transient: [string, Fault][] = [
   ["500 after it ran", { kind: "error-after", status: 500, type: "InternalServerErrorException" }],
   ["a broken connection", { kind: "drop-before" }],
   ["a connection broken after it ran", { kind: "drop-after" }],
-  ["an answer that breaks off", { kind: "cut-body" }],
+  ["a response that breaks off", { kind: "cut-body" }],
   ["throttling", { kind: "throttle" }],
   ["too many requests", refused("TooManyRequestsException", "", 429)],
   ["a cluster that resumes", refused("DatabaseResumingException", "The Aurora DB instance db-X is resuming")],
@@ -65,7 +65,7 @@ const written = async () => (await stack.sql`select from roles where name = ${`A
 afterEach(() => stack.dataApi.intercept(undefined));
 
 describe("A statement", () => {
-  it.each(transient)("is sent until it is answered, and done once, after %s", async (_, fault) => {
+  it.each(transient)("is sent until there is a response, and done once, after %s", async (_, fault) => {
     failing(fault, 2);
     expect((await read()).status).toBe(200);
     expect(stack.dataApi.calls.length).toBe(3);
@@ -102,27 +102,24 @@ describe("A statement", () => {
     ["reads", read, "Service unavailable, try again in a few seconds", () => true],
     ["writes", write, "Service unavailable, try again in a few seconds", () => true],
     ["writes", write, "Service unavailable, nothing was changed", isKnown],
-  ])(
-    "that %s is answered 503 with Retry-After when faults outlast the visitor: %s",
-    async (_, call, message, filter) => {
-      const all = transient.map(([, fault]) => fault).filter((fault) => !/after|cut/.test(fault.kind) && filter(fault));
-      stack.dataApi.calls.length = 0;
-      stack.dataApi.intercept(({ number }) => all[number % all.length]);
-      const start = Date.now();
+  ])("that %s gets 503 with Retry-After when faults outlast the visitor: %s", async (_, call, message, filter) => {
+    const all = transient.map(([, fault]) => fault).filter((fault) => !/after|cut/.test(fault.kind) && filter(fault));
+    stack.dataApi.calls.length = 0;
+    stack.dataApi.intercept(({ number }) => all[number % all.length]);
+    const start = Date.now();
 
-      const { body, headers } = await call();
+    const { body, headers } = await call();
 
-      expect(body).toEqual(envelope(503, message));
-      expect(headers.get("retry-after")).toBe("5");
-      expect(Date.now() - start).toBeGreaterThan(timeoutInMilliseconds / 3);
-      expect(Date.now() - start).toBeLessThan(timeoutInMilliseconds + 4_000);
-      // Pauses grow, so a service in trouble is not asked much more often than the visitor would.
-      expect(stack.dataApi.calls.length).toBeLessThan(15);
-      if (call === write) expect(await written()).toBe(0);
-    },
-  );
+    expect(body).toEqual(envelope(503, message));
+    expect(headers.get("retry-after")).toBe("5");
+    expect(Date.now() - start).toBeGreaterThan(timeoutInMilliseconds / 3);
+    expect(Date.now() - start).toBeLessThan(timeoutInMilliseconds + 4_000);
+    // Pauses grow, so a service in trouble does not get many more requests than the visitor sends.
+    expect(stack.dataApi.calls.length).toBeLessThan(15);
+    if (call === write) expect(await written()).toBe(0);
+  });
 
-  it("is answered 503 when nobody answers at all", async () => {
+  it("gets 503 without any response", async () => {
     stack.dataApi.intercept(() => new Promise(() => {}));
 
     expect((await read()).status).toBe(503);

@@ -65,11 +65,12 @@ interface Lie {
 
 /** A whole sign-in. Returns the last response, which is the first one if that does not lead to the provider. */
 async function round(lie: Lie = {}, browser = openBrowser()): Promise<Response> {
-  const { claims, parameters, signed = sign, responses = {} } = lie;
+  const { claims, parameters, signed = sign, responses = {}, metadata = provider.metadata } = lie;
+  for (const [path, respond] of Object.entries(responses)) provider.responses.set(path, respond);
+  provider.metadata = metadata;
+  provider.sign = signed;
   const started = await browser.get(`${stack.url}/sign-in?to=/users`);
   if (started.status !== 302) return started;
-  for (const [path, respond] of Object.entries(responses)) provider.responses.set(path, respond);
-  provider.sign = signed;
   return await comeBack(hostile, browser, bindingIn(locationOf(started)), claims, parameters);
 }
 
@@ -101,9 +102,6 @@ const awaitEmail = (email: string, { id }: Person) => stack.sql`
   insert into awaited_emails (issuer, email, user_id) values (${provider.issuer}, ${email}, ${id})
 `;
 
-const methods = (token_endpoint_auth_methods_supported: unknown): Lie => ({
-  metadata: { token_endpoint_auth_methods_supported },
-});
 const discovers = (respond: Responder): Lie => ({ responses: { [discovery]: respond } });
 const hasKeys = (respond: Responder): Lie => ({ responses: { "/keys": respond } });
 const returnsTokens = (respond: Responder): Lie => ({ responses: { "/token": respond } });
@@ -122,7 +120,6 @@ const lies: [status: keyof typeof outcomes, what: string, lie: Lie][] = [
   [400, "another issuer's ID token", { claims: { iss: "https://other.example" } }],
   [400, "an ID token for another client", { claims: { aud: "other" } }],
   [400, "an ID token for others, too", { claims: { aud: ["colophon", "other"] } }],
-  [400, "an ID token authorised for another client", { claims: { aud: ["colophon", "other"], azp: "other" } }],
   [400, "an ID token for one client, authorised for another", { claims: { azp: "other" } }],
   [400, "an ID token authorised for none", { claims: { azp: "" } }],
   [400, "an ID token that has expired", { claims: { iat: now() - 1_200, exp: now() - 600 } }],
@@ -131,7 +128,6 @@ const lies: [status: keyof typeof outcomes, what: string, lie: Lie][] = [
   [400, "an ID token without a subject", { claims: { sub: undefined } }],
   [400, "an empty subject", { claims: { sub: "" } }],
   [400, "a subject that no database keeps", { claims: { sub: "ada\0", email: "ada@example.com" } }],
-  [400, "half a character in the subject", { claims: { sub: "ada\ud800" } }],
   [400, "a subject that is too long", { claims: { sub: "a".repeat(256) } }],
   [400, "the nonce of another attempt", { claims: { nonce: "other" } }],
   [400, "no nonce", { claims: { nonce: undefined } }],
@@ -142,26 +138,11 @@ const lies: [status: keyof typeof outcomes, what: string, lie: Lie][] = [
   [400, "tokens in the address", { parameters: { id_token: "a.b.c" } }],
   [400, "an unknown error", { parameters: { error: "a-secret-code ada@example.com" } }],
   [400, "an error of the provider, which anybody can write", { parameters: { error: "server_error" } }],
-  [400, "an outage of the provider, likewise", { parameters: { code: undefined, error: "temporarily_unavailable" } }],
   [403, "a person who cancels", { parameters: { code: undefined, error: "access_denied" } }],
   [400, "an ID token without an algorithm", { signed: async (claims) => unsigned({ alg: "none" }, claims) }],
   [400, "an ID token signed by a stranger", { signed: async (claims) => (await newSigner()).sign(claims) }],
   [400, "an ID token without signature", { signed: async (claims) => (await sign(claims)).replace(/\.[^.]*$/, ".") }],
-  [
-    400,
-    "the claims of another ID token",
-    {
-      async signed(claims) {
-        const [head, , signature] = (await sign({ ...claims, sub: "grace" })).split(".");
-        return `${head}.${part(claims)}.${signature}`;
-      },
-    },
-  ],
-  [
-    400,
-    "a signature by the client's secret",
-    { signed: async (claims) => unsigned({ alg: "HS256" }, claims, part({})) },
-  ],
+  [400, "a signature by a secret", { signed: async (claims) => unsigned({ alg: "HS256" }, claims, part({})) }],
   [400, "a code that it does not know", returnsTokens(json({ error: "invalid_grant" }, 400))],
   [400, "a code that it cannot read", returnsTokens(json({ error: "invalid_request" }, 400))],
   [503, "a connection for tokens that breaks", returnsTokens(breaks)],
@@ -174,17 +155,13 @@ const lies: [status: keyof typeof outcomes, what: string, lie: Lie][] = [
   [503, "a connection for keys that breaks", hasKeys(breaks)],
   [503, "a page for keys", hasKeys(html(200))],
   [503, "no keys", hasKeys(json({}))],
-  [503, "no response for keys", hasKeys(hangs)],
   [503, "a connection that breaks at the beginning", discovers(breaks)],
-  [503, "a failure at the beginning", discovers(html(500))],
   [503, "a page at the beginning", discovers(html(200))],
-  [503, "half a document at the beginning", discovers(json('{"issuer":'))],
   [503, "another issuer at the beginning", discovers(json({ issuer: "https://other.example" }))],
   [503, "no addresses at the beginning", discovers(json({}))],
   [503, "an endless document at the beginning", discovers(json(" ".repeat(1_000_001)))],
   [503, "no response at the beginning", discovers(hangs)],
-  [503, "an object as its methods of authentication", methods({})],
-  [503, "a text as its methods of authentication", methods("client_secret_basic")],
+  [503, "a text as its methods", { metadata: { token_endpoint_auth_methods_supported: "client_secret_basic" } }],
 ];
 
 describe("The provider's response", () => {
@@ -207,8 +184,6 @@ describe("The provider's response", () => {
   it.each(lies)("is %i with %s", async (status, _, lie) => {
     const { responses = {}, metadata, parameters = {} } = lie;
     const isFirst = metadata !== undefined || discovery in responses;
-    provider.metadata = { ...metadata };
-    if (responses[discovery]) provider.responses.set(discovery, responses[discovery]);
     // Environments that know nothing of the provider yet.
     if (status === 503) await stack.lambda.renew();
     const browser = openBrowser();
@@ -227,7 +202,6 @@ describe("The provider's response", () => {
     expect(JSON.stringify(logged())).not.toMatch(/secret|ada@|other\.example/);
     expect(requestsTo("/stolen")).toEqual([]);
     expect((await stack.call("session", { as: hostile.ada.token })).status).toBe(200);
-    if (status < 503) return;
     provider.responses.clear();
     provider.metadata = {};
     expect(isSignedIn(await round())).toBe(true);
