@@ -1,9 +1,6 @@
-import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
+import { commonFaults } from "../../infra/aws-local/test/data-api.ts";
 import { eventOf } from "../../infra/command/event.ts";
-import { settingsOf } from "../../infra/local/stage/functions.ts";
 import { openDatabase } from "../support/database.ts";
-import { useDatabase } from "../support/environment.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
 import { numbers, seed } from "../support/seed.ts";
 import type { Row } from "./measure.ts";
 import type { Stage } from "./stage.ts";
@@ -11,20 +8,18 @@ import type { Stage } from "./stage.ts";
 const rates = [0, 0.1, 0.3];
 const writes = 400;
 const connections = 8;
-const json = (type: string) => ({ "Content-Type": "application/json", "x-amzn-ErrorType": type });
-const unavailable = { status: 503, headers: json("ServiceUnavailableError"), body: "{}" };
-const throttled = { status: 400, headers: json("ThrottlingException"), body: '{"message":"Rate exceeded"}' };
 
 /** Adds permissions while a share of the calls to the Data API fails, and counts what was lost or done twice. */
 export async function faults(stage: Stage): Promise<Row[]> {
-  const { database, outdir } = await stage.catalogue(10_000);
+  const lambda = await stage.over(10_000);
+  const { database } = await stage.catalogue(10_000);
   const sql = openDatabase(`${stage.databaseUrl}/${database}`, { max: 1 });
   const rows: Row[] = [];
   for (const rate of rates) {
     const random = numbers(seed);
-    const proxy = await startFaultyProxy({ target: stage.dataApi.url, unavailable, throttled, random, rate });
-    useDatabase(database, proxy.url);
-    const lambda = await startLambda({ outdir, settingsOf, variables: { ...process.env } });
+    stage.dataApi.intercept(() =>
+      random() < rate ? commonFaults[Math.floor(commonFaults.length * random())] : undefined,
+    );
     const names = Array.from({ length: writes }, (_, number) => `Bench ${rate} ${number}`);
     const waiting = [...names];
     const succeeded: string[] = [];
@@ -46,8 +41,6 @@ export async function faults(stage: Stage): Promise<Row[]> {
         (select count(*) from changes where endpoint = 'admin-permissions/add') as changes
     `;
     await sql`delete from changes where endpoint = 'admin-permissions/add'`;
-    await lambda.close();
-    await proxy.close();
     const share = `${100 * rate} % faults`;
     rows.push(
       { what: `${share}: writes a second, of ${connections} clients`, value: writes / seconds, unit: "/s" },
@@ -62,6 +55,8 @@ export async function faults(stage: Stage): Promise<Row[]> {
       },
     );
   }
+  stage.dataApi.intercept(undefined);
+  await lambda.close();
   await sql.end();
   return rows;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Fault } from "../../infra/aws-local/test/data-api.ts";
+import { commonFaults } from "../../infra/aws-local/test/data-api.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { aUser } from "../support/people.ts";
@@ -12,14 +12,6 @@ import { expectAgreement, useUploads } from "../support/uploads.ts";
 
 const stack = useUploads();
 const administrator = useAdministrator(stack);
-const faults: readonly Fault[] = [
-  { kind: "drop-before" },
-  { kind: "drop-after" },
-  { kind: "cut-body" },
-  { kind: "503" },
-  { kind: "throttle" },
-  { kind: "delay", ms: 400 },
-];
 const filesFaults = ["error-before", "error-after", "drop-before", "drop-after"] as const;
 const injected = { database: 0, files: 0 };
 
@@ -30,7 +22,7 @@ beforeAll(() => {
     injected[service] += 1;
     return kinds[Math.floor(random() * kinds.length)];
   };
-  stack.dataApi.intercept(() => chooseFrom(faults, "database"));
+  stack.dataApi.intercept(() => chooseFrom(commonFaults, "database"));
   stack.s3.intercept(() => chooseFrom(filesFaults, "files"));
 });
 

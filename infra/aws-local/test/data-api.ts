@@ -33,6 +33,16 @@ export type Fault =
   | { kind: "delay"; ms: number }
   | { kind: "hold"; until: Promise<unknown> };
 
+/** Those of a network and of a busy service. */
+export const commonFaults: readonly Fault[] = [
+  { kind: "drop-before" },
+  { kind: "drop-after" },
+  { kind: "cut-body" },
+  { kind: "503" },
+  { kind: "throttle" },
+  { kind: "delay", ms: 400 },
+];
+
 /** Called before each operation; may respond instead of the database, or break the connection. */
 export type Intercept = (call: Call) => Fault | undefined | Promise<Fault | undefined>;
 
