@@ -146,7 +146,7 @@ export function isFault(error: unknown): boolean {
 }
 
 /**
- * Whether the signature has the wrong time: after a freeze, the clock of a Lambda function may be minutes late. The client
+ * Whether the signature has the wrong time: after a freeze, the clock of a Lambda function may be minutes late. The SDK
  * takes the service's time from this response, and signs the next attempt by it.
  */
 export const isClockError = ({ name, message }: Error): boolean =>

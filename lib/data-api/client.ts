@@ -1,19 +1,16 @@
-import type { ExecuteStatementRequest, ExecuteStatementResponse, Field, SqlParameter } from "@aws-sdk/client-rds-data";
+import { ExecuteStatementCommand, type Field, RDSDataClient, type SqlParameter } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { type AwsApi, awsApi } from "../aws/api.ts";
 import { type AttemptOptions, deadlineFromNow, isClockError, isFault, retry, timeouts } from "../aws/retry.ts";
 import { sqlStateOf } from "./errors.ts";
 import { releaseMissing } from "./release.ts";
 
 export type Row = readonly Field[];
 
-const address = process.env.AWS_ENDPOINT_URL_RDS_DATA;
-
-/** Its calls end by time-outs, so that `retry` sends them again. */
-export const dataApi = awsApi("rds-data", address, timeouts);
-
-/** For statements that may take longer: their calls end by the abort signal of each. */
-export const slowDataApi = awsApi("rds-data", address, { connectionTimeout: timeouts.connectionTimeout });
+/**
+ * The SDK makes one attempt only; `retry` decides what is sent again, and for how long. The SDK caches its middleware
+ * for all commands, since no command adds any.
+ */
+export const client = new RDSDataClient({ maxAttempts: 1, cacheMiddleware: true, requestHandler: timeouts });
 
 /** Where a statement runs: the cluster, the secret of a login, and the database. */
 export interface Target {
@@ -78,33 +75,23 @@ export const execute = (statement: Sql, deadline = deadlineFromNow(), target = d
 
 /** Sends a statement once. */
 export async function send(statement: Sql, options?: AttemptOptions, target = database): Promise<readonly Row[]> {
+  const command = new ExecuteStatementCommand({
+    ...target,
+    sql: statement.statement,
+    parameters: statement.values.map(parameter),
+  });
   try {
-    return await executeBy(dataApi, statement, target, options);
+    const { records } = await client.send(command, options);
+    return records ?? [];
   } catch (error) {
     throw sqlStateOf(error) === schemaMissing ? new Error(releaseMissing, { cause: error }) : error;
   }
 }
 
-/** Where and how a statement runs: all of a request but the statement. */
-export type Execution = Target & Partial<Omit<ExecuteStatementRequest, keyof Target>>;
-
-export async function executeBy(
-  api: AwsApi,
-  { statement, values }: Sql,
-  execution: Execution,
-  options?: AttemptOptions,
-): Promise<readonly Row[]> {
-  const request = { ...execution, sql: statement, parameters: values.map(parameter) };
-  const { records = [] }: ExecuteStatementResponse = await api.post("/Execute", json, request, options);
-  return records;
-}
-
-export const json = { "content-type": "application/json" };
-
 const schemaMissing = "3F000";
 
 /** The Data API binds text as text, and numbers as bigint or double. So statements cast each parameter to its type. */
-function parameter(value: unknown, index: number): SqlParameter {
+export function parameter(value: unknown, index: number): SqlParameter {
   return { name: String(index + 1), value: field(value) };
 }
 

@@ -1,6 +1,13 @@
+import {
+  BeginTransactionCommand,
+  CommitTransactionCommand,
+  ExecuteStatementCommand,
+  RDSDataClient,
+  RollbackTransactionCommand,
+} from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { type AttemptOptions, retry } from "../aws/retry.ts";
-import { dataApi, database, executeBy, json, type Row, slowDataApi } from "./client.ts";
+import { type AttemptOptions, retry, timeouts } from "../aws/retry.ts";
+import { client, database, parameter, type Row } from "./client.ts";
 
 export type Send = (statement: Sql) => Promise<readonly Row[]>;
 
@@ -8,6 +15,9 @@ const { resourceArn, secretArn } = database;
 
 /** No request waits for these statements; the Data API ends a statement after 45 s (Data API, "Limits"). */
 const statementTimeoutInMilliseconds = 50_000;
+
+/** A statement here may take longer than the other client waits, so of its time-outs only this one is kept. */
+const { connectionTimeout } = timeouts;
 
 const statementTimeout = (): AttemptOptions => ({ abortSignal: AbortSignal.timeout(statementTimeoutInMilliseconds) });
 
@@ -28,21 +38,34 @@ export async function transaction<Result>(
   work: (send: Send) => Promise<Result>,
   options?: AttemptOptions,
 ): Promise<Result> {
-  const begin = (beginOptions?: AttemptOptions): Promise<{ readonly transactionId?: string }> =>
-    dataApi.post("/BeginTransaction", json, database, beginOptions);
+  const begin = (beginOptions?: AttemptOptions) => client.send(new BeginTransactionCommand(database), beginOptions);
   const { transactionId } = options
     ? await begin(options)
     : await retry(begin, () => true, performance.now() + beginTimeoutInMilliseconds);
-  const end = (operation: "Commit" | "Rollback", endOptions = statementTimeout()) =>
-    slowDataApi.post(`/${operation}Transaction`, json, { resourceArn, secretArn, transactionId }, endOptions);
-  const send: Send = (statement) =>
-    executeBy(slowDataApi, statement, { ...database, transactionId }, options ?? statementTimeout());
+  const transactionClient = new RDSDataClient({ maxAttempts: 1, requestHandler: { connectionTimeout } });
+  const send: Send = async (statement) => {
+    const { records } = await transactionClient.send(
+      new ExecuteStatementCommand({
+        ...database,
+        transactionId,
+        sql: statement.statement,
+        parameters: statement.values.map(parameter),
+      }),
+      options ?? statementTimeout(),
+    );
+    return records ?? [];
+  };
   try {
     const result = await work(send);
-    await end("Commit", options);
+    await transactionClient.send(
+      new CommitTransactionCommand({ resourceArn, secretArn, transactionId }),
+      options ?? statementTimeout(),
+    );
     return result;
   } catch (error) {
-    await end("Rollback").catch(() => undefined);
+    await transactionClient
+      .send(new RollbackTransactionCommand({ resourceArn, secretArn, transactionId }), statementTimeout())
+      .catch(() => undefined);
     throw error;
   }
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
 import sql, { raw } from "sql-template-tag";
-import { isFault } from "../aws/retry.ts";
-import { database, execute, executeBy, slowDataApi } from "../data-api/client.ts";
+import { isFault, timeouts } from "../aws/retry.ts";
+import { database, execute } from "../data-api/client.ts";
 import { integer } from "../data-api/read.ts";
 import type { Send } from "../data-api/transaction.ts";
 import { withMigrationLock } from "./migration-lock.ts";
@@ -156,7 +157,12 @@ function callWith(script: Script): Call {
 const callTimeoutInMilliseconds = 50_000;
 
 /** A statement of its own, which goes on when its call has timed out. */
-const sendSlowly: Send = (statement) => {
-  const execution = { ...database, continueAfterTimeout: true };
-  return executeBy(slowDataApi, statement, execution, { abortSignal: AbortSignal.timeout(callTimeoutInMilliseconds) });
+const sendSlowly: Send = async (statement) => {
+  const client = new RDSDataClient({
+    maxAttempts: 1,
+    requestHandler: { connectionTimeout: timeouts.connectionTimeout },
+  });
+  const command = new ExecuteStatementCommand({ ...database, sql: statement.statement, continueAfterTimeout: true });
+  const { records } = await client.send(command, { abortSignal: AbortSignal.timeout(callTimeoutInMilliseconds) });
+  return records ?? [];
 };

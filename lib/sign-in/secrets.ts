@@ -1,4 +1,4 @@
-import { awsApi } from "../aws/api.ts";
+import { type AwsResponse, awsApi } from "../aws/api.ts";
 import { isFault, retry } from "../aws/retry.ts";
 
 const secretsManager = awsApi("secretsmanager", process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER);
@@ -26,8 +26,19 @@ export const forgetSecret = (arn: string): unknown => known.delete(arn);
 
 async function fetchSecret(SecretId: string, deadline: number): Promise<string> {
   const headers = { "content-type": "application/x-amz-json-1.1", "x-amz-target": "secretsmanager.GetSecretValue" };
-  const read = () => secretsManager.post("/", headers, { SecretId });
-  const { SecretString }: { readonly SecretString?: unknown } = await retry(read, isFault, deadline);
+  const { body } = await retry(
+    async () => checked(await secretsManager.post("/", headers, { SecretId })),
+    isFault,
+    deadline,
+  );
+  const { SecretString }: { readonly SecretString?: unknown } = JSON.parse(body);
   if (typeof SecretString !== "string" || SecretString === "") throw new Error("The secret is no text");
   return SecretString.trim();
+}
+
+/** @throws with the status, by which a fault of the service is told from a refusal */
+function checked(response: AwsResponse): AwsResponse {
+  const { statusCode: httpStatusCode } = response;
+  if (httpStatusCode === 200) return response;
+  throw Object.assign(new Error(`Secrets Manager responded with ${httpStatusCode}`), { $metadata: { httpStatusCode } });
 }

@@ -200,7 +200,7 @@ describe("A change whose notification fails is answered 200, and warns", () => {
       .toContainEqual(expect.objectContaining({ message: reason }));
 
   it.each([
-    ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "HTTP status 403"],
+    ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "Lambda returned 403: {}"],
     ["the connection breaks", (response: ServerResponse) => response.destroy(), "socket hang up"],
     // It is answered although Lambda never does.
     ["there is no answer in time", () => {}, "No response within 50 ms"],
