@@ -91,8 +91,8 @@ grant select (id, name) on permissions, roles to colophon_operator;
 -- What exports have beside what the website shows.
 grant select on clients to colophon_operator;
 
--- The tags that the edge was told to forget are deleted; earlier releases mark them before.
-grant select, delete, update (invalidated_at) on stale_tags to colophon_operator;
+-- The tags that the edge was told to forget are deleted.
+grant select, delete on stale_tags to colophon_operator;
 
 grant select, insert, update (run, until) on invalidation_lease to colophon_operator;
 

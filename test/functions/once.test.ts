@@ -230,13 +230,6 @@ describe("The ledger", () => {
     await stack.sql`alter table changes drop constraint full_up`;
     expect(body).toEqual(envelope(500, "Internal server error"));
   });
-
-  it("is not read for a caller without a session", async () => {
-    const role = name();
-    await addRole({ name: role }, keyed("somebody-elses"));
-
-    expect((await addRole({ name: role }, keyed("somebody-elses"), "junk")).body).toEqual(unauthorized);
-  });
 });
 
 describe("A function whose release is not installed", () => {

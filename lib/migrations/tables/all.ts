@@ -17,7 +17,6 @@ const names = [
   "09-sign-in",
   "10-imports",
   "11-roles",
-  "12-edge-runs",
 ];
 
 /** Every migration in the order it is applied. */

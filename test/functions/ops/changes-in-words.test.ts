@@ -105,19 +105,6 @@ describe("The words of a change of one record", () => {
     expect(short.what.at(-1)).toBe("and 10 lines more");
     expect((await newestChange(stack, { id: short.id })).what).toHaveLength(60);
   });
-
-  it("say which identity, but not which e-mail address a user is linked to", async () => {
-    const { username } = await aUser(stack.sql);
-    const link = { username, issuer: "https://a.example", by: "ada", reason: "Requested" };
-    const words = '^. identity issuer "https://a.example", subject "123", linked_at ".+"$';
-
-    expect(await changeByOperator("ops-link-identity", { ...link, subject: "123" })).toMatchObject({
-      reason: "Requested",
-      name: username,
-      what: [expect.stringMatching(words)],
-    });
-    expect((await changeByOperator("ops-link-identity", { ...link, email: "ida@example.com" })).what).toEqual([]);
-  });
 });
 
 describe("The words of a change of several records", () => {

@@ -125,16 +125,13 @@ describe("A deployment", () => {
     expect(await sql`select from pg_class where relnamespace = 'public'::regnamespace`).toEqual([]);
   });
 
-  it("that updates a stack fills an empty database where the settings say so", async () => {
-    expect(await ask("Update", { MayBeEmpty: "true" })).toBeUndefined();
-
-    expect(results).toEqual([succeeded]);
-    expect(await sql`select 1 from permissions where key = 'view-users'`).toHaveLength(1);
+  it.each([
+    ["that updates a stack fills an empty database where the settings say so", "Update", { MayBeEmpty: "true" }],
+    ["brings a new database up to date", "Create", undefined],
+  ] as const)("%s", async (_, type, properties) => {
     await sql.query("drop schema public cascade; create schema public authorization pg_database_owner");
-  });
 
-  it("brings a new database up to date", async () => {
-    expect(await ask("Create")).toBeUndefined();
+    expect(await ask(type, properties)).toBeUndefined();
     expect(results).toEqual([succeeded]);
     expect(await sql`select 1 from permissions where key = 'view-users'`).toHaveLength(1);
   });

@@ -111,8 +111,8 @@ describe("npm run new", () => {
       ["done(request, caller, record => 'user/' || request.target)", "done(request, caller)"],
     );
 
-    await writeFile(join(project, "lib/migrations/tables/13-born.sql"), "alter table contributors add born date;\n");
-    await edit("lib/migrations/tables/all.ts", ['  "12-edge-runs",\n', '$&  "13-born",\n']);
+    await writeFile(join(project, "lib/migrations/tables/12-born.sql"), "alter table contributors add born date;\n");
+    await edit("lib/migrations/tables/all.ts", ['  "11-roles",\n', '$&  "12-born",\n']);
     await edit(
       "lib/contract/admin-contributors.ts",
       ["  bodyId,\n", "$&  date,\n"],

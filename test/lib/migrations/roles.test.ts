@@ -131,14 +131,6 @@ describe("The right to each table", () => {
   });
 });
 
-it("The operator may mark cache tags as invalidated, and change nothing else of them", async () => {
-  const sql = loginOf("operator");
-
-  expect(await attempt(sql, "update stale_tags set invalidated_at = now() where false")).toBe("may");
-  for (const column of ["transaction", "tag", "added_at"])
-    expect(await attempt(sql, `update stale_tags set ${column} = default where false`)).not.toBe("may");
-});
-
 describe("Of the functions", () => {
   // A strict function is not even called for a null.
   const callOf = ({ name, types }: { name: string; types: string[] }) =>

@@ -177,13 +177,6 @@ describe("A transaction", () => {
     });
   });
 
-  it("leaves nothing of what was rolled back", async () => {
-    const back = (statement: string) => `savepoint here; ${statement}; rollback to here;`;
-    expect(await tagsOf(`delete from volumes; ${back("truncate publishers cascade")}`)).toEqual(["series"]);
-    expect(await tagsOf(back("delete from volumes"))).toEqual([]);
-    expect(await sql`select from stale_tags`).toEqual([]);
-  });
-
   it("waits for no other one, nor for what empties the table", async () => {
     const rename = (transaction: Sql, edge: "min" | "max") =>
       transaction.query(
