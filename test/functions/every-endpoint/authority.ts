@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { type Declaration, endpointPath, isPublic, needsCaller } from "../../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, needsCaller } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { commonErrors } from "../../../lib/contract/errors.ts";
 import { type Permission, permissions } from "../../../lib/contract/permissions.ts";
@@ -16,8 +16,6 @@ import type { UploadStack } from "../../support/uploads.ts";
 
 export function testAuthority(stack: UploadStack): void {
   const keys = Object.keys(permissions) as Permission[];
-  const withSession = endpoints.filter(needsCaller);
-  const guarded = withSession.filter(({ permission }) => permission);
 
   const holders = new Map<Permission, string>();
 
@@ -49,137 +47,127 @@ export function testAuthority(stack: UploadStack): void {
   const isOpened = ({ needsFileService, method }: Declaration, { status }: Reply) =>
     status === 200 || (needsFileService === true && method === "DELETE" && status === 500);
 
-  const byRoute = (declarations: readonly Declaration[]) =>
-    declarations.map((each) => [`${each.method} ${each.path}`, each] as const);
+  const routes = endpoints
+    .filter(({ needsSignIn }) => !needsSignIn)
+    .map((each) => [`${each.method} ${each.path}`, each] as const);
 
-  describe.each(byRoute(withSession))("%s", (_, declaration) => {
+  describe.each(routes)("%s", (_, declaration) => {
     const name = endpointPath(declaration);
+    const { permission, method, needsFileService } = declaration;
+    const ownHolder = () => holders.get(permission ?? "view-users");
 
-    it("answers 401 without the cookie, before validation and without a statement", async () => {
-      stack.dataApi.calls.length = 0;
+    if (needsCaller(declaration)) {
+      it("answers 401 without the cookie, before validation and without a statement", async () => {
+        stack.dataApi.calls.length = 0;
 
-      const { status, body } = await stack.call(name, {
-        path: { id: "nonsense" },
-        ...(declaration.method === "POST" ? { body: "{" } : {}),
+        const { status, body } = await stack.call(name, {
+          path: { id: "nonsense" },
+          ...(method === "POST" ? { body: "{" } : {}),
+        });
+
+        expect([status, body]).toEqual([401, unauthorized]);
+        expect(stack.dataApi.calls).toEqual([]);
       });
 
-      expect([status, body]).toEqual([401, unauthorized]);
-      expect(stack.dataApi.calls).toEqual([]);
-    });
+      it("answers 401 to invalid tokens, and changes nothing", async () => {
+        const { sql } = stack;
+        const administrator = await anAdministrator(sql);
+        const revoked = await aSession(sql, administrator.id);
+        await sql`update refresh_tokens set revoked_at = now() where digest = sha256(${revoked}::bytea)`;
+        const expired = await aSession(sql, administrator.id, -1);
+        const request = await requestFor(declaration);
 
-    it("answers 401 to invalid tokens, and changes nothing", async () => {
-      const { sql } = stack;
-      const administrator = await anAdministrator(sql);
-      const revoked = await aSession(sql, administrator.id);
-      await sql`update refresh_tokens set revoked_at = now() where digest = sha256(${revoked}::bytea)`;
-      const expired = await aSession(sql, administrator.id, -1);
-      const request = await requestFor(declaration);
+        const similar = [`${administrator.token}x`, `A${administrator.token.toUpperCase()}`];
 
-      const similar = [`${administrator.token}x`, `A${administrator.token.toUpperCase()}`];
-
-      await unchanged(stack, async () => {
-        for (const as of ["junk", revoked, expired, ...similar, "x".repeat(600)]) {
-          const { status, body } = await stack.call(name, { ...request, as });
-          expect([as, status, body]).toEqual([as, 401, unauthorized]);
-        }
-        return { status: 401 };
-      });
-    });
-
-    it("answers a deleted user with 404 or 401, as documented, and changes nothing", async () => {
-      const deleted = await anAdministrator(stack.sql);
-      await stack.sql`delete from users where id = ${deleted.id}`;
-      const request = await requestFor(declaration);
-
-      const { status, body } = await unchanged(stack, () => stack.call(name, { ...request, as: deleted.token }));
-
-      const named = declaration.path.startsWith("/admin-users/");
-      expect([status, body]).toEqual(named ? [404, { data: "User not found", code: 404 }] : [401, unauthorized]);
-    });
-  });
-
-  describe.each(byRoute(guarded))("%s", (_, declaration) => {
-    const name = endpointPath(declaration);
-
-    it("answers 403 to a caller with any one other permission, whether the record exists or not; its own is enough", async () => {
-      const request = await requestFor(declaration);
-
-      await unchanged(stack, async () => {
-        const others = keys.filter((each) => each !== declaration.permission);
-        const absent = request.path && { id: 987_654_321 };
-        await Promise.all(
-          others.map(async (key, index) => {
-            const path = index === 0 && absent ? { path: absent } : {};
-            const { status, body } = await stack.call(name, { ...request, ...path, as: holders.get(key) });
-            expect([key, status, body]).toEqual([key, 403, forbidden]);
-          }),
-        );
-        return { status: 403 };
+        await unchanged(stack, async () => {
+          for (const as of ["junk", revoked, expired, ...similar, "x".repeat(600)]) {
+            const { status, body } = await stack.call(name, { ...request, as });
+            expect([as, status, body]).toEqual([as, 401, unauthorized]);
+          }
+          return { status: 401 };
+        });
       });
 
-      const reply = await stack.call(name, { ...request, as: holders.get(declaration.permission ?? "view-users") });
-      expect(isOpened(declaration, reply), JSON.stringify(reply.body)).toBe(true);
-    });
-  });
+      it("answers a deleted user with 404 or 401, as documented, and changes nothing", async () => {
+        const deleted = await anAdministrator(stack.sql);
+        await stack.sql`delete from users where id = ${deleted.id}`;
+        const request = await requestFor(declaration);
 
-  describe.each(byRoute(endpoints.filter(({ needsSignIn }) => !needsSignIn)))("%s", (_, declaration) => {
+        const { status, body } = await unchanged(stack, () => stack.call(name, { ...request, as: deleted.token }));
+
+        const named = declaration.path.startsWith("/admin-users/");
+        expect([status, body]).toEqual(named ? [404, { data: "User not found", code: 404 }] : [401, unauthorized]);
+      });
+    }
+
+    if (permission)
+      it("answers 403 to a caller with any one other permission, whether the record exists or not; its own is enough", async () => {
+        const request = await requestFor(declaration);
+
+        await unchanged(stack, async () => {
+          const others = keys.filter((each) => each !== permission);
+          const absent = request.path && { id: 987_654_321 };
+          await Promise.all(
+            others.map(async (key, index) => {
+              const path = index === 0 && absent ? { path: absent } : {};
+              const { status, body } = await stack.call(name, { ...request, ...path, as: holders.get(key) });
+              expect([key, status, body]).toEqual([key, 403, forbidden]);
+            }),
+          );
+          return { status: 403 };
+        });
+
+        const reply = await stack.call(name, { ...request, as: ownHolder() });
+        expect(isOpened(declaration, reply), JSON.stringify(reply.body)).toBe(true);
+      });
+
     it("answers 500 with its own message when the database fails, and changes nothing", async () => {
-      const as = isPublic(declaration) ? undefined : holders.get(declaration.permission ?? "view-users");
-      const request = { ...(await requestFor(declaration)), as };
+      const request = { ...(await requestFor(declaration)), as: ownHolder() };
 
-      const { status, body } = await unchanged(stack, () =>
-        whileDatabaseFails(stack, () => stack.call(endpointPath(declaration), request)),
-      );
+      const { status, body } = await unchanged(stack, () => whileDatabaseFails(stack, () => stack.call(name, request)));
 
       expect([status, body]).toEqual([500, envelope(500, { ...commonErrors, ...declaration.errors }[500])]);
     });
-  });
 
-  const withOneStatement = endpoints.filter(({ needsFileService, needsSignIn }) => !needsFileService && !needsSignIn);
-  describe.each(byRoute(withOneStatement))("%s", (_, declaration) => {
-    const name = endpointPath(declaration);
-
-    it("takes one statement, also for 401 and 403", async () => {
-      for (const as of ["junk", (await aUser(stack.sql)).token, holders.get(declaration.permission ?? "view-users")]) {
-        const request = await requestFor(declaration);
-        stack.dataApi.calls.length = 0;
-        await stack.call(name, { ...request, as });
-        expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
-      }
-    });
-  });
-
-  describe.each(byRoute(guarded.filter(({ method }) => method !== "GET")))("%s", (_, declaration) => {
-    const name = endpointPath(declaration);
-
-    it("answers 403 to a page of a foreign origin, and changes nothing", async () => {
-      const as = (await anAdministrator(stack.sql)).token;
-      const request = await requestFor(declaration);
-      const forged = [
-        "null",
-        "https://evil.example",
-        "https://panel.example.com.evil.example",
-        "http://panel.example.com",
-        "https://panel.example.com:8443",
-      ];
-
-      await unchanged(stack, async () => {
-        for (const headers of [...forged.map((Origin) => ({ Origin })), { "Sec-Fetch-Site": "cross-site" }]) {
-          const reply = await stack.call(name, { ...request, as, headers });
-          expect([headers, reply.status, reply.body]).toEqual([headers, 403, forbidden]);
-          expect(reply.headers.get("access-control-allow-origin")).toBeNull();
+    if (!needsFileService)
+      it("takes one statement, also for 401 and 403", async () => {
+        for (const as of ["junk", (await aUser(stack.sql)).token, ownHolder()]) {
+          const request = await requestFor(declaration);
+          stack.dataApi.calls.length = 0;
+          await stack.call(name, { ...request, as });
+          expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
         }
-        return { status: 403 };
       });
 
-      const panel = await stack.call(name, { ...request, as, headers: { Origin: "https://panel.example.com" } });
-      expect(isOpened(declaration, panel), JSON.stringify(panel.body)).toBe(true);
-      expect(panel.headers.get("access-control-allow-origin")).toBe("https://panel.example.com");
-      expect(panel.headers.get("access-control-allow-credentials")).toBe("true");
-      expect(panel.headers.get("access-control-expose-headers")).toBe(
-        "Age, Content-Location, ETag, Location, Retry-After, x-amzn-RequestId",
-      );
-    });
+    if (permission && method !== "GET")
+      it("answers 403 to a page of a foreign origin, and changes nothing", async () => {
+        const as = (await anAdministrator(stack.sql)).token;
+        const request = await requestFor(declaration);
+        const forged = [
+          "null",
+          "https://evil.example",
+          "https://panel.example.com.evil.example",
+          "http://panel.example.com",
+          "https://panel.example.com:8443",
+        ];
+
+        await unchanged(stack, async () => {
+          for (const headers of [...forged.map((Origin) => ({ Origin })), { "Sec-Fetch-Site": "cross-site" }]) {
+            const reply = await stack.call(name, { ...request, as, headers });
+            expect([headers, reply.status, reply.body]).toEqual([headers, 403, forbidden]);
+            expect(reply.headers.get("access-control-allow-origin")).toBeNull();
+          }
+          return { status: 403 };
+        });
+
+        const panel = await stack.call(name, { ...request, as, headers: { Origin: "https://panel.example.com" } });
+        expect(isOpened(declaration, panel), JSON.stringify(panel.body)).toBe(true);
+        expect(panel.headers.get("access-control-allow-origin")).toBe("https://panel.example.com");
+        expect(panel.headers.get("access-control-allow-credentials")).toBe("true");
+        expect(panel.headers.get("access-control-expose-headers")).toBe(
+          "Age, Content-Location, ETag, Location, Retry-After, x-amzn-RequestId",
+        );
+      });
   });
 
   describe("The cookie", () => {
