@@ -203,20 +203,6 @@ describe("POST /admin-users/edit/{id}", () => {
     expect(await change([], [kept, won])).toEqual([standard]);
     expect(await change([won], [standard])).toEqual([won]);
   });
-
-  it("answers 404 or 200, and never makes half of the change, while the user is being deleted", async () => {
-    const [{ token }, role] = [await anAdministrator(stack.sql), await aRole(stack.sql)];
-    for (let round = 0; round < 5; round++) {
-      const user = await aUser(stack.sql);
-      const body = { username: user.username, added_roles: [role.id] };
-      const edits = () => Array.from({ length: 5 }, () => call("edit", user.id, body, token));
-
-      const replies = await Promise.all([...edits(), call("delete", user.id, undefined, token), ...edits()]);
-
-      for (const { status } of replies) expect([200, 404]).toContain(status);
-      expect(await roleIdsOf(stack.sql, user)).toEqual([]);
-    }
-  });
 });
 
 describe("DELETE /admin-users/delete/{id}", () => {
