@@ -1,5 +1,6 @@
 import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
-import type { Construct } from "constructs";
+import { CfnWebACLAssociation } from "aws-cdk-lib/aws-wafv2";
+import { Construct } from "constructs";
 import type { Declaration } from "../../lib/contract/declare.ts";
 import { isServed } from "../api/document.ts";
 import { publicReads } from "../api/public-reads.ts";
@@ -14,7 +15,7 @@ import { StageFunctions } from "./api/stage-functions.ts";
 import { databaseResource, findCluster } from "./database/database.ts";
 import { Edge } from "./edge/edge.ts";
 import { EdgeInvalidation } from "./edge/edge-invalidation.ts";
-import { Firewall } from "./edge/firewall.ts";
+import { makeWebAcl } from "./edge/web-acl.ts";
 import type { EdgeFirewall } from "./firewall-stack.ts";
 import { type DistributionIds, webAclName, webAclsOf } from "./monitoring/cdn-metrics.ts";
 import { metricsOf } from "./monitoring/metrics.ts";
@@ -118,14 +119,15 @@ export class ApiStack extends Stack {
       });
     }
     if (settings.firewall && !edge) {
-      const served = endpoints.filter((each) => isServed(each, settings));
-      new Firewall(this, "Firewall", {
+      const before = new Construct(this, "Firewall");
+      const webAclArn = makeWebAcl(before, {
         name: prefix,
         settings: settings.firewall,
         allowedOrigins: settings.allowedOrigins,
-        endpoints: served,
-        stageArn: api.deploymentStage.stageArn,
+        endpoints: endpoints.filter((each) => isServed(each, settings)),
+        scope: "REGIONAL",
       });
+      new CfnWebACLAssociation(before, "Association", { resourceArn: api.deploymentStage.stageArn, webAclArn });
     }
 
     const removal = images && functions.removal(images);

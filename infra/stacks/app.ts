@@ -6,7 +6,7 @@ import { copyBuild } from "../build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../build/package.ts";
 import { runCommand } from "../command/command.ts";
 import { databaseFunctions } from "../settings/database-functions.ts";
-import type { Settings, StageSettings } from "../settings/schema.ts";
+import type { Settings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 import { AccountStack } from "./account-stack.ts";
 import { ApiStack } from "./api-stack.ts";
@@ -23,6 +23,8 @@ import { globalPrefix } from "./shared/global-prefix.ts";
 const features = {
   // Buckets let S3 deliver logs by policy, which AWS recommends over access control lists.
   "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": true,
+  // The name would be the account's only one.
+  "@aws-cdk/aws-s3:setUniqueReplicationRoleName": true,
   // Indentation would be a third of a template, and CloudFormation accepts at most 1 MB.
   "@aws-cdk/core:suppressTemplateIndentation": true,
 };
@@ -64,10 +66,26 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
     }
     for (const stage of settings.stages.filter((it) => it.database === each.name)) {
       const prefix = globalPrefix(`colophon-${stage.name}`, region);
-      const firewall = makeFirewall(app, prefix, region, stage, place);
-      const copies = makeImageBackup(app, stage, place);
+      const tags = { stage: stage.name };
+      const hasDistributions = distributionsOf(stage).length > 0;
+      const ofCdn = { ...place(cdnRegion, tags), prefix, settings: stage };
+      const firewall =
+        stage.firewall && hasDistributions
+          ? new FirewallStack(app, `${prefix}-firewall`, {
+              ...ofCdn,
+              stageRegion: region,
+              firewall: stage.firewall,
+              endpoints,
+            })
+          : undefined;
+      const copies = stage.imageBackupRegion
+        ? new ImageBackupStack(app, `colophon-${stage.name}-image-backup`, {
+            ...place(stage.imageBackupRegion, tags),
+            settings: stage,
+          })
+        : undefined;
       const api = new ApiStack(app, `colophon-${stage.name}`, {
-        ...place(region, { stage: stage.name }),
+        ...place(region, tags),
         settings: stage,
         restoredFrom: originOf(each),
         knownContributor: each.knownContributor,
@@ -76,19 +94,9 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
         firewall: firewall?.acls,
         imageCopies: copies?.bucketArn,
       });
-      if (copies) api.addStackDependency(copies);
-      if (firewall) api.addStackDependency(firewall);
-      api.addStackDependency(account);
-      api.addStackDependency(database);
-      if (distributionsOf(stage).length > 0) {
-        const alarms = new CdnAlarmsStack(app, `${prefix}-cdn-alarms`, {
-          ...place(cdnRegion, { stage: stage.name }),
-          prefix,
-          settings: stage,
-          stage: api,
-        });
-        alarms.addStackDependency(api);
-      }
+      for (const needed of [copies, firewall, account, database]) if (needed) api.addStackDependency(needed);
+      if (hasDistributions)
+        new CdnAlarmsStack(app, `${prefix}-cdn-alarms`, { ...ofCdn, stage: api }).addStackDependency(api);
     }
   }
   return app;
@@ -101,34 +109,6 @@ const placing =
     tags: tagsOf(tags),
     ...(qualifier ? { synthesizer: new DefaultStackSynthesizer({ qualifier }) as IStackSynthesizer } : {}),
   });
-
-type Place = ReturnType<typeof placing>;
-
-function makeFirewall(
-  app: App,
-  prefix: string,
-  stageRegion: string,
-  settings: StageSettings,
-  place: Place,
-): FirewallStack | undefined {
-  if (!settings.firewall || distributionsOf(settings).length === 0) return undefined;
-  return new FirewallStack(app, `${prefix}-firewall`, {
-    ...place(cdnRegion, { stage: settings.name }),
-    prefix,
-    stageRegion,
-    settings,
-    firewall: settings.firewall,
-    endpoints,
-  });
-}
-
-function makeImageBackup(app: App, settings: StageSettings, place: Place): ImageBackupStack | undefined {
-  if (!settings.imageBackupRegion) return undefined;
-  return new ImageBackupStack(app, `colophon-${settings.name}-image-backup`, {
-    ...place(settings.imageBackupRegion, { stage: settings.name }),
-    settings,
-  });
-}
 
 /** Writes the templates of every stage, without credentials and without a network. Returns their folder. */
 export async function synthesize(): Promise<string> {

@@ -87,7 +87,8 @@ export class BackupStack extends Stack {
       restoreTestingPlanName: plan.restoreTestingPlanName,
       restoreTestingSelectionName: "cluster",
       protectedResourceType: "Aurora",
-      // The vault has copies of this database alone, whichever cluster it had.
+      // The vault has copies of this database alone, whichever cluster it had. AWS Backup takes the wildcard or whole ARNs
+      // (AWS Backup, "RestoreTestingSelectionForCreate").
       protectedResourceArns: ["*"],
       iamRoleArn: role.roleArn,
       validationWindowHours: 1,
@@ -108,7 +109,12 @@ export class BackupStack extends Stack {
     });
   }
 
-  /** AWS Backup would restore into the default network of the region, which an account may not have. */
+  /**
+   * AWS Backup would restore into the default network of the region, which an account may not have (AWS Backup, "Restore
+   * testing inferred metadata"). The zones are the first two in alphabetical order of those with a default subnet, or of
+   * all if none has one (CloudFormation, "Fn::GetAZs"). Should AWS add one before them, a deployment that changes the
+   * subnets fails, and they are to be deleted first.
+   */
   private makeSubnets(): string {
     const network = new CfnVPC(this, "Network", { cidrBlock: "10.0.0.0/16" });
     acknowledge(network, { "AwsSolutions-VPC7": "It has no routes out, and the restored clusters have no instance." });

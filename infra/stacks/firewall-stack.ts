@@ -5,7 +5,7 @@ import { Construct } from "constructs";
 import type { Declaration } from "../../lib/contract/declare.ts";
 import { isServed } from "../api/document.ts";
 import type { FirewallSettings, StageSettings } from "../settings/schema.ts";
-import { type ManagedRules, makeWebAcl } from "./edge/web-acl.ts";
+import { makeWebAcl } from "./edge/web-acl.ts";
 import { type DistributionName, webAclName, webAclsOf } from "./monitoring/cdn-metrics.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { makeLog } from "./shared/log.ts";
@@ -25,16 +25,6 @@ export interface FirewallStackProps extends Pick<StackProps, "env" | "tags" | "s
   readonly firewall: FirewallSettings;
   readonly endpoints: readonly Declaration[];
 }
-
-/**
- * Against requests that only attackers send. Rules that look at bodies only count: signed-in editors send them, and a
- * description may quote what it likes.
- */
-const knownBadInputs: ManagedRules = {
-  name: "known-bad-inputs",
-  group: "AWSManagedRulesKnownBadInputsRuleSet",
-  countOnly: ["JavaDeserializationRCE_BODY", "Log4JRCE_BODY", "ReactJSRCE_BODY"],
-};
 
 /** The firewall before a stage's distributions, and the log of what it blocks. CloudFront takes it from us-east-1 only. */
 export class FirewallStack extends Stack {
@@ -64,7 +54,6 @@ export class FirewallStack extends Stack {
         allowedOrigins: settings.allowedOrigins,
         endpoints: endpoints.filter((each) => isServed(each, settings)),
         scope: "CLOUDFRONT",
-        managed: knownBadInputs,
       });
       new CfnLoggingConfiguration(construct, "Logging", {
         resourceArn: arn,

@@ -42,21 +42,17 @@ export class EdgeInvalidation extends Construct {
       every: Duration.minutes(1),
       payload: {},
     });
-    common.log.addMetricFilter("StaleSeconds", {
-      ...metrics.customMetricName("stale-seconds"),
+    const waited = metrics.extract(common.log, "stale-seconds", {
       filterPattern: FilterPattern.exists("$.oldestInSeconds"),
       metricValue: "$.oldestInSeconds",
-    });
-    common.log.addMetricFilter("OverBudget", {
-      ...metrics.customMetricName("over-budget"),
-      filterPattern: FilterPattern.booleanValue("$.isOverBudget", true),
+      statistic: Stats.MAXIMUM,
     });
     alarms.add("stale-responses", {
       metric: new MathExpression({
         label: "seconds that changes waited; failing or absent runs count as late",
         expression: `FILL(waited, 0) + ${lateSeconds} * (FILL(errors, 0) + IF(FILL(runs, 0) > 0, 0, 1))`,
         usingMetrics: {
-          waited: metrics.customMetric("stale-seconds", Stats.MAXIMUM),
+          waited,
           errors: lambda.metricErrors({ period: Duration.minutes(5) }),
           runs: lambda.metricInvocations({ period: Duration.minutes(5) }),
         },
@@ -68,7 +64,9 @@ export class EdgeInvalidation extends Construct {
       evaluationPeriods: 2,
     });
     alarms.add("invalidations-over-budget", {
-      metric: metrics.customMetric("over-budget", Stats.SUM),
+      metric: metrics.extract(common.log, "over-budget", {
+        filterPattern: FilterPattern.booleanValue("$.isOverBudget", true),
+      }),
       impact: `${invalidationsADay} paths were invalidated today (edge.invalidationsADay). From now on changes are visible after up to ten minutes, and then the whole cache is emptied: somebody imports a lot, or another program changes the catalogue all the time.`,
     });
   }

@@ -7,7 +7,7 @@ import type { FirewallSettings } from "../../settings/schema.ts";
 import { largeBodies, type Statement, signIns, unlimitedLists } from "./counted-requests.ts";
 
 /** One of AWS's managed rule groups (AWS WAF, "AWS Managed Rules rule groups list"). */
-export interface ManagedRules {
+interface ManagedRules {
   /** Their name in this web ACL and its metrics. */
   readonly name: string;
   readonly group: string;
@@ -25,8 +25,37 @@ export interface WebAclProps {
   readonly allowedOrigins: readonly string[];
   /** Those that the stage has. */
   readonly endpoints: readonly Declaration[];
-  readonly managed: ManagedRules;
 }
+
+/**
+ * Against requests that only attackers send. Rules that look at bodies only count: signed-in editors send them, and a
+ * description may quote what it likes.
+ */
+const knownBadInputs: ManagedRules = {
+  name: "known-bad-inputs",
+  group: "AWSManagedRulesKnownBadInputsRuleSet",
+  countOnly: ["JavaDeserializationRCE_BODY", "Log4JRCE_BODY", "ReactJSRCE_BODY"],
+};
+
+/**
+ * Against common attacks. The rules that look at bodies only count: signed-in editors send them, and the functions
+ * validate them. Descriptions of up to 20,000 characters may mention HTML, and the Base64 of an image may contain any
+ * pattern.
+ *
+ * So does the rule against queries of more than 2,048 bytes: a provider's code may be longer, Microsoft Entra's of a
+ * guest is, and `to` may. API Gateway takes 10,240 bytes of request line and headers.
+ */
+const common: ManagedRules = {
+  name: "common",
+  group: "AWSManagedRulesCommonRuleSet",
+  countOnly: [
+    "SizeRestrictions_BODY",
+    "SizeRestrictions_QUERYSTRING",
+    "CrossSiteScripting_BODY",
+    "GenericLFI_BODY",
+    "GenericRFI_BODY",
+  ],
+};
 
 const windowInSeconds = 300;
 
@@ -41,7 +70,8 @@ const withoutCookies: CfnWebACL.DataProtectProperty = {
  * AWS's managed rules. Returns the ARN of the web ACL.
  */
 export function makeWebAcl(scope: Construct, props: WebAclProps): string {
-  const { name, settings, allowedOrigins, endpoints, managed } = props;
+  const { name, settings, allowedOrigins, endpoints } = props;
+  const managed = props.scope === "CLOUDFRONT" ? knownBadInputs : common;
   const visibility = (metricName: string) => ({
     cloudWatchMetricsEnabled: true,
     sampledRequestsEnabled: true,
@@ -129,7 +159,10 @@ function makeIpSets(construct: Construct, { scope, settings: { trustedAddresses 
   });
 }
 
-/** The label of requests above a limit. Both are keys of the responses' bodies, too. */
+/**
+ * The label of requests above a limit: a rate-based rule labels those alone (AWS WAF, "Rules that add labels"). Both are
+ * keys of the responses' bodies, too.
+ */
 const limited = "too-many-requests";
 const large = "request-too-long";
 

@@ -1,5 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import type { LogGroup, MetricFilterOptions } from "aws-cdk-lib/aws-logs";
 import type { Outcome } from "../../../lib/sign-in/failure.ts";
 import type { Cluster } from "../database/database.ts";
 
@@ -13,14 +14,22 @@ const namespace = "Colophon";
 
 export type Metrics = ReturnType<typeof metricsOf>;
 
+interface Extraction extends Pick<MetricFilterOptions, "filterPattern" | "metricValue" | "dimensions"> {
+  /** @default the sum */
+  readonly statistic?: string;
+}
+
 /** The metrics of an API, its functions, their logs and its database. */
 export function metricsOf(prefix: string, cluster: Pick<Cluster, "identifier">) {
-  const customMetricName = (name: string) => ({ metricNamespace: namespace, metricName: `${prefix}-${name}` });
+  /** A metric of ours, which a metric filter extracts from a log. */
+  const customMetric = (name: string, statistic: string): Metric =>
+    new Metric({ namespace, metricName: `${prefix}-${name}`, statistic, period: Duration.minutes(5) });
 
-  /** A metric that a metric filter extracts from our logs. */
-  const customMetric = (name: string, statistic: string): Metric => {
-    const { metricNamespace, metricName } = customMetricName(name);
-    return new Metric({ namespace: metricNamespace, metricName, statistic, period: Duration.minutes(5) });
+  /** The same with its filter: `metricValue` of each line that matches, or else how many there are. */
+  const extract = (log: LogGroup, name: string, { statistic = Stats.SUM, ...filter }: Extraction): Metric => {
+    const id = name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+    log.addMetricFilter(id, { metricNamespace: namespace, metricName: `${prefix}-${name}`, ...filter });
+    return customMetric(name, statistic);
   };
 
   /** A metric of the whole API. */
@@ -89,8 +98,8 @@ export function metricsOf(prefix: string, cluster: Pick<Cluster, "identifier">) 
   const signIns = (ending: Outcome): Metric => customMetric("sign-ins", Stats.SUM).with({ dimensionsMap: { ending } });
 
   return {
-    customMetricName,
     customMetric,
+    extract,
     api,
     failureRate,
     severalFailures,

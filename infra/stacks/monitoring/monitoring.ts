@@ -75,16 +75,15 @@ export class Monitoring extends Construct {
       impact: `At least ${failuresMin} responses were 5xx, or lists that broke off, within five minutes, and one in a thousand: few visitors see it, or few there are. Roll a new release back. See the saved query \`errors\`.`,
       threshold: 0.1,
     });
-    accessLog.addMetricFilter("Latency", {
-      ...metrics.customMetricName("latency"),
-      filterPattern: FilterPattern.all(
-        FilterPattern.stringValue("$.transfer", "=", "BUFFERED"),
-        FilterPattern.exists("$.milliseconds"),
-      ),
-      metricValue: "$.milliseconds",
-    });
     alarms.add("slow-responses", {
-      metric: metrics.customMetric("latency", Stats.percentile(99)),
+      metric: metrics.extract(accessLog, "latency", {
+        filterPattern: FilterPattern.all(
+          FilterPattern.stringValue("$.transfer", "=", "BUFFERED"),
+          FilterPattern.exists("$.milliseconds"),
+        ),
+        metricValue: "$.milliseconds",
+        statistic: Stats.percentile(99),
+      }),
       impact: `One response in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
       threshold: slowMilliseconds,
       evaluationPeriods: 3,
@@ -92,12 +91,10 @@ export class Monitoring extends Construct {
     this.addListAlarms();
     this.addLedgerAlarm();
     if (this.#props.hasSignIn) this.addSignInAlarms();
-    accessLog.addMetricFilter("Throttled", {
-      ...metrics.customMetricName("throttled"),
-      filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
-    });
     alarms.add("throttled", {
-      metric: metrics.customMetric("throttled", Stats.SUM),
+      metric: metrics.extract(accessLog, "throttled", {
+        filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
+      }),
       impact:
         "Visitors are turned away with 429. Either somebody floods the API, or the throttles of this stage have become too tight.",
       threshold: 50,
@@ -108,13 +105,11 @@ export class Monitoring extends Construct {
       impact: `API Gateway got ${requestsIn5Minutes} requests or more in five minutes, for which this account pays: somebody floods the API, or the edge caches no more. See \`ip\` and \`route\` in the access log.`,
       threshold: requestsIn5Minutes,
     });
-    // Lambda returns API Gateway 429 when it has no concurrency left; the visitor gets 503.
-    accessLog.addMetricFilter("Full", {
-      ...metrics.customMetricName("full"),
-      filterPattern: FilterPattern.stringValue("$.integrationStatus", "=", "429"),
-    });
     alarms.add("functions-full", {
-      metric: metrics.customMetric("full", Stats.SUM),
+      // Lambda returns API Gateway 429 when it has no concurrency left; the visitor gets 503.
+      metric: metrics.extract(accessLog, "full", {
+        filterPattern: FilterPattern.stringValue("$.integrationStatus", "=", "429"),
+      }),
       impact:
         "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent), of public records (publicRecords.concurrent) or of images (images.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
       threshold: 10,
@@ -158,43 +153,37 @@ export class Monitoring extends Construct {
   }
 
   private addListAlarms(): void {
-    const { metrics, functionLog } = this.#props;
+    const { alarms, metrics, functionLog } = this.#props;
     const isError = FilterPattern.stringValue("$.level", "=", "error");
-    functionLog.addMetricFilter("FirstByte", {
-      ...metrics.customMetricName("first-byte"),
-      filterPattern: FilterPattern.all(
-        FilterPattern.booleanValue("$.streamed", true),
-        FilterPattern.exists("$.durationInMilliseconds"),
-      ),
-      metricValue: "$.durationInMilliseconds",
-    });
-    this.#props.alarms.add("slow-lists", {
-      metric: metrics.customMetric("first-byte", Stats.percentile(99)),
+    alarms.add("slow-lists", {
+      metric: metrics.extract(functionLog, "first-byte", {
+        filterPattern: FilterPattern.all(
+          FilterPattern.booleanValue("$.streamed", true),
+          FilterPattern.exists("$.durationInMilliseconds"),
+        ),
+        metricValue: "$.durationInMilliseconds",
+        statistic: Stats.percentile(99),
+      }),
       impact: `One list in a hundred takes more than ${slowMilliseconds / 1_000} s to begin. See the saved queries \`slow\` and \`lists\`, and the database's capacity.`,
       threshold: slowMilliseconds,
       evaluationPeriods: 3,
     });
-    functionLog.addMetricFilter("BrokenLists", {
-      ...metrics.customMetricName("broken-lists"),
+    metrics.extract(functionLog, "broken-lists", {
       filterPattern: FilterPattern.all(isError, FilterPattern.booleanValue("$.broken", true)),
     });
-    functionLog.addMetricFilter("Failures", {
-      ...metrics.customMetricName("failures"),
-      filterPattern: isError,
-      dimensions: { endpoint: "$.endpoint" },
-    });
+    metrics.extract(functionLog, "failures", { filterPattern: isError, dimensions: { endpoint: "$.endpoint" } });
   }
 
   private addLedgerAlarm(): void {
     const { alarms, metrics, functionLog, ledgerGigabytesADay } = this.#props;
     // Once a day ops-tidy logs it.
-    functionLog.addMetricFilter("LedgerBytes", {
-      ...metrics.customMetricName("ledger-bytes"),
+    const bytes = metrics.extract(functionLog, "ledger-bytes", {
       filterPattern: FilterPattern.exists("$.ledgerBytesOfLastDay"),
       metricValue: "$.ledgerBytesOfLastDay",
+      statistic: Stats.MAXIMUM,
     });
     alarms.add("ledger-growing", {
-      metric: metrics.customMetric("ledger-bytes", Stats.MAXIMUM).with({ period: Duration.days(1) }),
+      metric: bytes.with({ period: Duration.days(1) }),
       impact: `Within a day the ledger grew by ${ledgerGigabytesADay} GB or more, which the database and each backup keep for as long as changes are kept: somebody imports a lot, or fills it on purpose. The README says how to find out who.`,
       threshold: ledgerGigabytesADay * bytesPerGigabyte,
     });
@@ -202,8 +191,7 @@ export class Monitoring extends Construct {
 
   private addSignInAlarms(): void {
     const { alarms, metrics, functionLog } = this.#props;
-    functionLog.addMetricFilter("SignIns", {
-      ...metrics.customMetricName("sign-ins"),
+    metrics.extract(functionLog, "sign-ins", {
       filterPattern: FilterPattern.exists("$.signIn"),
       dimensions: { ending: "$.signIn" },
     });

@@ -12,16 +12,15 @@ import {
 } from "aws-cdk-lib/aws-cloudfront";
 import { S3BucketOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
-import { Bucket, type CfnBucket, type IBucket } from "aws-cdk-lib/aws-s3";
+import { Bucket, type CfnBucket, type IBucket, type ReplicationRule } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { folders, type Owner } from "../../../lib/images/keys.ts";
 import type { Packaged } from "../../build/package.ts";
 import { commentOf } from "../../operate/distribution-comment.ts";
-import { acknowledge } from "../shared/acknowledge.ts";
+import { acknowledge, wildcardFinding } from "../shared/acknowledge.ts";
 import type { LogSettings } from "../shared/log.ts";
 import { imageBucketProps, logBucket } from "../shared/log-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
-import { replicate } from "./replication.ts";
 
 export interface ImagesProps extends LogSettings {
   /** The prefix of global names. */
@@ -50,7 +49,11 @@ export class Images extends Construct {
       ...imageBucketProps(props.isProtected),
       serverAccessLogsBucket: logs,
       serverAccessLogsPrefix: "bucket/",
+      ...(props.copies
+        ? { replicationRules: [replication(Bucket.fromBucketArn(served, "Copies", props.copies))] }
+        : {}),
     }) as IBucket;
+    if (props.copies) this.acknowledgeReplication(props.copies);
     this.distribution = new Distribution(served, "Distribution", {
       comment: commentOf("Images", props.domain, Stack.of(this).region),
       ...(props.hasAlias ? { domainNames: [props.domain] } : {}),
@@ -75,7 +78,6 @@ export class Images extends Construct {
       "AwsSolutions-CFR1": "The catalogue is for readers everywhere, and so is what it shows.",
       ...(props.webAcl ? {} : { "AwsSolutions-CFR2": "This stage has no firewall by its settings." }),
     });
-    if (props.copies) replicate(this.bucket, props.copies);
   }
 
   private headers(served: Construct, { prefix }: ImagesProps): ResponseHeadersPolicy {
@@ -94,6 +96,12 @@ export class Images extends Construct {
         customHeaders: [{ header: "Cross-Origin-Resource-Policy", value: "cross-origin", override: true }],
       },
     });
+  }
+
+  private acknowledgeReplication(copies: string): void {
+    const reason = "Images have random names, and there is nothing else in these buckets.";
+    const here = `<${this.logicalId}.Arn>`;
+    acknowledge(this.bucket, Object.fromEntries([here, copies].map((each) => [wildcardFinding(`${each}/*`), reason])));
   }
 
   /** The images of these owners. A function may delete them, and write them if it processes images. */
@@ -133,7 +141,9 @@ export class Images extends Construct {
     return {
       variables: { IMAGE_BUCKET: this.bucket.bucketName },
       policies,
-      reasons: Object.fromEntries(owners.map((owner) => [this.finding(folders[owner]), reason])),
+      reasons: Object.fromEntries(
+        owners.map((owner) => [wildcardFinding(`<${this.logicalId}.Arn>/${folders[owner]}/*`), reason]),
+      ),
     };
   }
 
@@ -141,8 +151,17 @@ export class Images extends Construct {
     return owners.map((owner) => this.bucket.arnForObjects(`${folders[owner]}/*`));
   }
 
-  private finding(folder: string): string {
-    const bucket = Stack.of(this).getLogicalId(this.bucket.node.defaultChild as CfnBucket);
-    return `AwsSolutions-IAM5[Resource::<${bucket}.Arn>/${folder}/*]`;
+  private get logicalId(): string {
+    return Stack.of(this).getLogicalId(this.bucket.node.defaultChild as CfnBucket);
   }
 }
+
+/**
+ * S3 copies every image to a bucket in another region, and deletes there what is deleted here; both buckets keep deleted
+ * images for a while. Permanent deletions of versions are not replicated.
+ */
+const replication = (destination: IBucket): ReplicationRule => ({
+  destination,
+  priority: 1,
+  deleteMarkerReplication: true,
+});

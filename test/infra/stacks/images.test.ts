@@ -58,8 +58,11 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
       policy?.PolicyDocument.Statement.map(({ Action, Resource }: Properties) => [Action, templateText(Resource)]),
     ).toEqual([
       [["s3:GetReplicationConfiguration", "s3:ListBucket"], ofBucket],
-      ["s3:GetObjectVersionForReplication", `${ofBucket}/*`],
-      [["s3:ReplicateObject", "s3:ReplicateDelete"], `${copiesArn}/*`],
+      [["ForReplication", "Acl", "Tagging"].map((each) => `s3:GetObjectVersion${each}`), `${ofBucket}/*`],
+      [
+        ["s3:ReplicateObject", "s3:ReplicateDelete", "s3:ReplicateTags", "s3:ObjectOwnerOverrideToBucketOwner"],
+        `${copiesArn}/*`,
+      ],
     ]);
   });
 
