@@ -20,19 +20,14 @@ export interface DatabaseOptions {
   readonly max?: number;
   /** PostgreSQL's settings of each connection. */
   readonly settings?: Readonly<Record<string, string>>;
-  readonly onNotice?: (message: string) => void;
 }
 
 /** Opens a database; ids and counts are read as numbers, as in the interface. */
-export function openDatabase(
-  connectionString: string,
-  { max = 4, settings = {}, onNotice }: DatabaseOptions = {},
-): Sql {
+export function openDatabase(connectionString: string, { max = 4, settings = {} }: DatabaseOptions = {}): Sql {
   const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
   const pool = new Pool({ connectionString, max, options: options.join(" "), types: { getTypeParser } });
   // Some tests end idle connections.
   pool.on("error", () => {});
-  if (onNotice) pool.on("connect", (client) => client.on("notice", ({ message = "" }) => onNotice(message)));
   return over(pool, () => pool.end());
 }
 

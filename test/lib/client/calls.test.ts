@@ -61,7 +61,6 @@ const other = { headers: { "X-Page": "2", "idempotency-key": "mine" }, cache: "n
 const requests: [what: string, send: Send, request: object, options?: ClientOptions][] = [
   ["one part of the path", bySlug("../admin-users"), { url: "/contributor/slug/..%2Fadmin-users" }],
   ["its separators", bySlug("a/b?c#d"), { url: "/contributor/slug/a%2Fb%3Fc%23d" }],
-  ["a percent sign", bySlug("100%"), { url: "/contributor/slug/100%25" }],
   ["a pattern of `replace`", bySlug("$&"), { url: "/contributor/slug/%24%26" }],
   ["letters beyond ASCII", bySlug("日本"), { url: "/contributor/slug/%E6%97%A5%E6%9C%AC" }],
   ["a query, encoded", search("a&b +c"), { url: "/publishers?search=a%26b+%2Bc&limit=0" }],
@@ -71,11 +70,7 @@ const requests: [what: string, send: Send, request: object, options?: ClientOpti
   ["the cookie, to end the session", (it) => it.POST("/sign-out"), { credentials: "include" }],
   ["the cookie if the client has to", listPublishers, { credentials: "include" }, { credentials: "include" }],
   ["no cookie if the client has none", listRoles, { credentials: "omit" }, { credentials: "omit" }],
-  [
-    "no cookie to the public",
-    listPublishers,
-    { credentials: undefined, body: undefined, "idempotency-key": undefined },
-  ],
+  ["neither cookie nor key to the public", listPublishers, { credentials: undefined, "idempotency-key": undefined }],
   ["a change with a key", addRole, { ...json, ...key, method: "POST" }],
   [
     "a merge patch",
@@ -99,11 +94,7 @@ const results: [what: string, response: Response, result: object][] = [
   ["the id of a new record", Response.json({}, { headers: { Location: "/v1/admin-roles/id/207" } }), { created: 207 }],
   ["an error", Response.json(missing, { status: 400 }), { error: missing }],
   ["an error and its field", Response.json(invalid, { status: 400 }), { error: { ...invalid, field: "first_name" } }],
-  [
-    "the status of other JSON",
-    Response.json({ a: 1 }, { status: 502 }),
-    { error: { code: 502, data: "HTTP status 502" } },
-  ],
+  ["the status of other JSON", empty(502), { error: { code: 502, data: "HTTP status 502" } }],
   ["the status of a page", new Response("<h1>", { status: 502 }), { error: { code: 502, data: "HTTP status 502" } }],
 ];
 
@@ -194,10 +185,7 @@ const opened = {
     ...{ id: 7, slug: "first-last", image: "", first_name: "First", last_name: "Last", gender: "male" },
     ...{ type: "author", public: true },
     links: ["one", "two"].map((name) => ({ url: `https://${name}.example.com`, domain: `${name}.example.com` })),
-    aliases: [
-      { id: 1, name: "One" },
-      { id: 2, name: "Two" },
-    ],
+    aliases: ["One", "Two"].map((name, index) => ({ id: index + 1, name })),
     descriptions: [
       { id: 3, description: "One\nTwo", language: "English", source: "Book" },
       { id: 4, description: "Erste", language: "German", source: "" },
@@ -207,12 +195,8 @@ const opened = {
 };
 const user = { version: '"1"', data: { id: 7, username: "Ada", age_verified: false, roles: [{ id: 1 }] } as User };
 const openedRole = { version: '"1"', data: { id: 7, name: "R", description: "D", permissions: [{ id: 3 }] } as Role };
-const {
-  links,
-  aliases: [one, two],
-  descriptions: [english, german],
-  relations: [, second],
-} = opened.data;
+const { links, aliases, descriptions, relations } = opened.data;
+const [[one, two], [english, german], [, second]] = [aliases, descriptions, relations];
 
 const save =
   (form: unknown): Send =>
@@ -259,11 +243,7 @@ const edits: [what: string, send: Send, content: object][] = [
     { modified_relations: [{ id: 6, relation_type: "foe" }], removed_relations: [5] },
   ],
   ["no links that are the same, as strings", save({ links: links.map(({ url }) => url) }), {}],
-  [
-    "all links if one has changed, as objects",
-    save({ links: [...links, { url: "https://3.example.com" }] }),
-    { links: ["https://one.example.com", "https://two.example.com", "https://3.example.com"] },
-  ],
+  ["all links if one has changed, as objects", save({ links: links.slice(1) }), { links: ["https://two.example.com"] }],
   ["nothing new of a user", (it) => it.editUser(user, { ...user.data }), {}],
   ["other roles", (it) => it.editUser(user, { roles: [{ id: 2 }] }), { added_roles: [2], removed_roles: [1] }],
   ["no roles", (it) => it.editUser(user, { roles: null }), { removed_roles: [1] }],
@@ -282,15 +262,14 @@ const endings: [what: string, form: ContributorForm, responses: Response[], resu
   ["a conflict", { gender: "" }, [empty(412), others], { status: "conflict", current: { version: '"2"' } }],
   ["refused if another user has deleted it", { gender: "" }, [empty(412), empty(404)], { error: { code: 404 } }],
   ["taken", { first_name: "A" }, [failing(409, "Taken")], { status: "taken", message: "Taken" }],
+  ["invalid by its list", { aliases: ["?"] }, [failing(400, "Invalid parameter: added_aliases")], { field: "aliases" }],
   [
-    "invalid by the name of its list",
-    { aliases: ["\n"] },
-    [failing(400, "Invalid parameter: added_aliases")],
-    { status: "invalid", field: "aliases", message: "Invalid parameter: added_aliases" },
+    "invalid without its name",
+    { first_name: " " },
+    [failing(400, missing.data)],
+    { status: "invalid", field: "first_name" },
   ],
-  ["invalid without its name", { first_name: " " }, [failing(400, missing.data)], { field: "first_name" }],
   ["refused without a session", { gender: "" }, [empty(401)], { status: "refused", error: { code: 401 } }],
-  ["refused without the permission", { gender: "" }, [empty(403)], { status: "refused", error: { code: 403 } }],
 ];
 
 describe("An edit", () => {

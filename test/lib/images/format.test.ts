@@ -19,24 +19,13 @@ describe("formatOf", () => {
     ["nothing", ""],
     ["a few bytes", "\xff\xd8"],
     ["SVG", "<svg xmlns='http://www.w3.org/2000/svg'/>"],
-    ["SVG after a declaration", "<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg'/>"],
     ["HTML", "<!doctype html><script>alert(1)</script>"],
-    ["PDF", "%PDF-1.7"],
-    ["BMP", "BM\x3a\0\0\0"],
-    ["an icon", "\0\0\x01\0"],
     ["an old GIF's look-alike", "GIF88a"],
     ["RIFF without WebP", "RIFF\x24\0\0\0WAVEfmt "],
     ["HEIC", "\0\0\0\x18ftypheic\0\0\0\0mif1heic"],
-    ["a film", "\0\0\0\x18ftypisom\0\0\0\0isomavc1"],
     ["brands beyond the box", "\0\0\0\x14ftypheic\0\0\0\0mif1avif"],
     ["a version that reads like a brand", "\0\0\0\x10ftypheicavif"],
   ])("knows nothing of %s", (_, text) => {
     expect(formatOf(Buffer.from(text, "latin1"))).toBeUndefined();
-  });
-
-  it("does not accept TIFF, which sharp can write", async () => {
-    const tiff = await plain().tiff().toBuffer();
-
-    expect(formatOf(tiff)).toBeUndefined();
   });
 });

@@ -38,10 +38,8 @@ describe("base64Of", () => {
 
   it.each([
     "http://169.254.169.254/latest/meta-data",
-    "file:///etc/passwd",
     "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>",
     "data:image/png;base64,",
-    "data:image/png;base64",
     `data:text/plain;x=${"y".repeat(300)};base64,${letters}`,
     "   ",
     "====",
