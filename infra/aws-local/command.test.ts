@@ -28,7 +28,6 @@ beforeAll(async () => {
   await write("functions/greet/index.mjs", buffered("return { statusCode: 200, body: process.env.GREETING };"));
   await write("functions/settings.json", { "*": { variables: { GREETING: "hi" } }, greet: { memoryInMegabytes: 256 } });
   await write("api.json", restApi({ "GET /greeting": served("greet") }));
-  await write("nobody.json", restApi({ "GET /greeting": served("nobody") }));
   await write("odd.json", restApi({ "GET /greeting": served("", { type: "http_proxy" }) }));
   await write("broken.json", "{");
   await write("misspelt/settings.json", { greet: { tmeout: 1 } });
@@ -93,7 +92,6 @@ describe("aws-local", () => {
 
   it.each([
     ["an unknown integration", ["--api", "odd.json", ...functions], /^GET \/greeting: .*http_proxy/],
-    ["a missing bundle", ["--api", "nobody.json", ...functions], /^GET \/greeting: .*nobody/],
     ["a document that is no JSON", ["--api", "broken.json", ...functions], /^broken\.json: /],
     ["an unknown setting", ["--api", "api.json", "--functions", "misspelt"], /^misspelt\/settings\.json: .*tmeout/],
     ["an unknown command", ["s3"], /^Unknown command s3$/],

@@ -8,15 +8,10 @@ const user = "postgres";
 const passwordFile = "password";
 
 /**
- * Creates the cluster under another name and renames it, so that there is never half a cluster.
- * @param locale `C`, a locale of this machine, or one of PostgreSQL's own as `icu:de`
+ * Creates the cluster under another name and renames it, so that there is never half a cluster. It orders text as Aurora's
+ * en_US.UTF-8 does; with neither can an index serve `like`.
  */
-export async function createCluster(
-  { account, run }: Programs,
-  directory: string,
-  locale: string,
-  durable: boolean,
-): Promise<void> {
+export async function createCluster({ account, run }: Programs, directory: string, durable: boolean): Promise<void> {
   const unfinished = `${directory}.unfinished`;
   const cluster = join(unfinished, "cluster");
   await rm(unfinished, { recursive: true, force: true });
@@ -31,7 +26,9 @@ export async function createCluster(
     `--pwfile=${join(unfinished, passwordFile)}`,
     "--auth=scram-sha-256",
     "--encoding=UTF8",
-    ...localeFlags(locale),
+    "--locale-provider=icu",
+    "--icu-locale=en-US",
+    "--locale=C",
     "--lc-messages=C",
     // The password is random, so stretching it would only make connections slower.
     "--set=scram_iterations=1",
@@ -40,11 +37,6 @@ export async function createCluster(
   await rename(join(unfinished, passwordFile), join(cluster, passwordFile));
   await rename(cluster, directory);
   await rm(unfinished, { recursive: true });
-}
-
-function localeFlags(locale: string): string[] {
-  if (!locale.startsWith("icu:")) return [`--locale=${locale}`];
-  return ["--locale-provider=icu", `--icu-locale=${locale.slice("icu:".length)}`, "--locale=C"];
 }
 
 /** What PostgreSQL writes about the server of a cluster while it runs: process, directory, time, port and more. */

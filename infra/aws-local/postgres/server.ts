@@ -14,11 +14,6 @@ export interface PostgresOptions {
   directory: string;
   /** Default: a free one, on 127.0.0.1. */
   port?: number;
-  /**
-   * Of a new cluster: `C`, a locale of this machine, or one of PostgreSQL's own as `icu:de`.
-   * @default icu:en-US, which orders text as Aurora's en_US.UTF-8 does; with neither can an index serve `like`
-   */
-  locale?: string;
   /** False makes it faster, and loses data when the machine crashes: for tests only. */
   durable?: boolean;
   report?: (line: string) => void;
@@ -39,12 +34,12 @@ export interface Postgres {
  * the process's signals itself, and fails when a killed process has left a server running.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { port, locale = "icu:en-US", durable = true, report = () => {} } = options;
+  const { port, durable = true, report = () => {} } = options;
   const programs = await findPrograms();
   const cluster = resolve(options.directory);
   await endLeftover(programs, await realpath(cluster).catch(() => cluster));
   const { directory, leave } = await placeOf(cluster, programs.account, report);
-  if (!existsSync(join(directory, "PG_VERSION"))) await createCluster(programs, directory, locale, durable);
+  if (!existsSync(join(directory, "PG_VERSION"))) await createCluster(programs, directory, durable);
   await start(programs, directory, port, durable);
   const processId = Number(await readState(directory));
   const guard = endWithThisProcess(processId);

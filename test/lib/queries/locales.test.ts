@@ -1,54 +1,35 @@
-import { cp, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
-import { startPostgres } from "../../../infra/aws-local/postgres/server.ts";
-import { startDataApi } from "../../../infra/aws-local/test/data-api.ts";
+import { defaultName as owner } from "../../../infra/local/database.ts";
 import { loadDemo } from "../../../infra/local/demo/load.ts";
 import { settingsOf } from "../../../infra/local/stage/functions.ts";
-import { newSecrets } from "../../../infra/local/stage/secrets.ts";
-import { openDatabase } from "../../support/database.ts";
-import { key, useDatabase } from "../../support/environment.ts";
+import { identifier, openDatabase } from "../../support/database.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 
+const database = `swedish_${randomUUID().replaceAll("-", "")}`;
+const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
 let stack: Stack;
+/** Over a database that sorts as Swedes do: å, ä and ö behind z, v and w alike. */
 let swedish: Lambda;
-const closing: (() => Promise<unknown>)[] = [];
-
-/** A cluster that sorts as Swedes do: å, ä and ö behind z, v and w alike. */
-async function startSwedish(): Promise<Lambda> {
-  const directory = await mkdtemp(join(tmpdir(), "colophon-swedish-"));
-  closing.push(() => rm(directory, { recursive: true, force: true }));
-  const server = await startPostgres({ directory: join(directory, "postgres"), locale: "icu:sv", durable: false });
-  closing.push(() => server.stop());
-  const dataApi = await startDataApi({ databaseUrl: server.url, secrets: newSecrets(server.url), key });
-  closing.push(() => dataApi.close());
-  const admin = openDatabase(`${server.url}/postgres`, { max: 1 });
-  await admin`create database swedish`;
-  await admin.end();
-  // Bundles read their environment when they are loaded, so this cluster needs its own.
-  const outdir = join(inject("cache"), "swedish");
-  await cp(inject("outdir"), outdir, { recursive: true });
-  closing.push(() => rm(outdir, { recursive: true, force: true }));
-  useDatabase("swedish", dataApi.url);
-  const lambda = await startLambda({ outdir, settingsOf });
-  await lambda.invoke("ops-migrate", {});
-  await loadDemo(lambda, `${server.url}/swedish`);
-  return lambda;
-}
 
 beforeAll(async () => {
   stack = await startStack({ from: "demo" });
-  // The SDK reads its endpoint with the first statement.
-  await stack.lambda.invoke("contributors-list", eventOf({ client: "1" }));
-  await stack.lambda.invoke("publishers-list", eventOf({}));
-  swedish = await startSwedish();
+  await admin`
+    create database ${identifier(database)} owner ${identifier(owner)} template template0
+    encoding 'UTF8' locale 'C' locale_provider icu icu_locale 'sv'
+  `;
+  const variables = { ...process.env, DATABASE_NAME: database };
+  swedish = await startLambda({ outdir: inject("outdir"), settingsOf, variables });
+  await swedish.invoke("ops-migrate", {});
+  await loadDemo(swedish, `${inject("ownerUrl")}/${database}`);
 });
 
 afterAll(async () => {
-  for (const close of closing.reverse()) await close();
+  await swedish.close();
   await stack.close();
+  await admin`drop database ${identifier(database)} with (force)`;
+  await admin.end();
 });
 
 const eventOf = (queryStringParameters: Record<string, string>) => ({
