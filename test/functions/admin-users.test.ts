@@ -1,5 +1,6 @@
 import { raw } from "sql-template-tag";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { untilBlocked } from "../support/blocked.ts";
 import { useHolder } from "../support/callers.ts";
 import { identifier } from "../support/database.ts";
 import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
@@ -81,10 +82,8 @@ describe("GET /admin-users", () => {
 
     const { giving } = await stack.sql.begin(async (renaming) => {
       await renaming`update users set username = 'Meanwhile c' where id = ${early.id}`;
-      const [{ id: pid } = { id: 0 }] = await renaming<{ id: number }[]>`select pg_backend_pid() as id`;
       const giving = give(stack.sql, early, role);
-      const blocked = () => stack.sql`select from pg_stat_activity where ${pid} = any(pg_blocking_pids(pid))`;
-      await vi.waitUntil(async () => (await blocked()).length > 0, { timeout: 30_000 });
+      await untilBlocked(stack.sql);
       return { giving };
     });
     await giving;

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { untilBlocked } from "../support/blocked.ts";
 import { useHolder } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { identifier, row } from "../support/database.ts";
@@ -158,10 +159,7 @@ describe.each(resources)("Edit locks of $resource", ({ resource, noun, make, nam
     const { reply } = await stack.sql.begin(async (deletion) => {
       await deletion`delete from ${identifier(resource)} where id = ${id}`;
       const reply = open(editor.token);
-      const blocked = () => stack.sql`
-        select from pg_locks join pg_stat_activity using (pid) where datname = current_database() and not granted
-      `;
-      await expect.poll(blocked, { interval: 5 }).not.toEqual([]);
+      await untilBlocked(stack.sql);
       return { reply };
     });
 

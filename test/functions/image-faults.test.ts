@@ -41,48 +41,28 @@ async function update(id = contributor.id) {
   return await call("admin-contributors/update-avatar", id, { image: dataUrl(picture) });
 }
 
-/** Where something can go wrong: the statements, and the requests to S3. */
+/** Where the process is killed: at a statement, or at a request to S3. */
 type Step = "statement 1" | "statement 2" | "PUT 1" | "PUT 2" | "POST 1";
 type Time = "before" | "after";
-type Fate = "is refused" | "fails for a while" | "breaks" | "kills the process";
 
-/** The faults of the Data API, and those of S3. */
-const faults = {
-  refuse: { before: broken, after: { ...broken, kind: "error-after" } },
-  error: {
-    before: { kind: "503" },
-    after: { kind: "error-after", status: 500, type: "InternalServerErrorException" },
-  },
-  drop: { before: { kind: "drop-before" }, after: { kind: "cut-body" } },
-} as const;
-const kinds = {
-  "is refused": "refuse",
-  "fails for a while": "error",
-  breaks: "drop",
-  "kills the process": "drop",
-} as const;
-/** The number of attempts that fail in a transient failure. */
-const failuresMax = 3;
-
-/** Makes a step fail. A process that is killed there does nothing more, so all later requests are refused. */
-async function during<Result>(step: Step, time: Time, fate: Fate, work: () => Promise<Result>): Promise<Result> {
-  const requested: Record<string, string[]> = {};
-  let failures = 0;
-  const decide = (kind: string, what: string): readonly [keyof typeof faults, Time] | undefined => {
-    requested[kind] ??= [];
-    if (!requested[kind].includes(what)) requested[kind].push(what);
-    if (fate === "kills the process" && failures > 0) return ["refuse", "before"];
-    if (`${kind} ${requested[kind].indexOf(what) + 1}` !== step) return undefined;
-    failures += 1;
-    return fate === "is refused" || failures <= failuresMax ? [kinds[fate], time] : undefined;
+/** Breaks the connection at a step. The killed process does nothing more, so all later requests are refused. */
+async function killedAt<Result>(step: Step, time: Time, work: () => Promise<Result>): Promise<Result> {
+  const requested: Record<string, Set<string>> = {};
+  let isDead = false;
+  const decide = (kind: string, what: string) => {
+    requested[kind] ??= new Set();
+    requested[kind].add(what);
+    if (isDead) return "refuse";
+    isDead = `${kind} ${[...requested[kind]].indexOf(what) + 1}` === step;
+    return isDead ? "drop" : "pass";
   };
   stack.dataApi.intercept(({ sql = "" }) => {
-    const [kind, when] = decide("statement", sql) ?? [];
-    return kind && when && faults[kind][when];
+    const dropped = { kind: time === "before" ? "drop-before" : "cut-body" } as const;
+    return { refuse: broken, drop: dropped, pass: undefined }[decide("statement", sql)];
   });
   stack.s3.intercept((request) => {
-    const [kind, when] = decide(request.split(" ")[0] ?? "", request) ?? [];
-    return kind && when && `${kind}-${when}`;
+    const faults = { refuse: "refuse-before", drop: `drop-${time}`, pass: undefined } as const;
+    return faults[decide(request.split(" ")[0] ?? "", request)];
   });
   return await work().finally(passAll);
 }
@@ -94,53 +74,40 @@ async function expectComplete(): Promise<string | null> {
   return key;
 }
 
-/** A kill before and after each step, and what else is special. */
-const killsAnd = (steps: readonly Step[], ...others: readonly (readonly [Step, Fate, Time])[]) => [
-  ...steps.flatMap((step) => (["before", "after"] as const).map((time) => [step, "kills the process", time] as const)),
-  ...others,
-];
-const isTransient = (fate: Fate) => fate === "fails for a while" || fate === "breaks";
+const kills = (...steps: readonly Step[]) =>
+  steps.flatMap((step) => (["before", "after"] as const).map((time) => [time, step] as const));
 
 describe("Records and bucket agree", () => {
-  it.each(
-    killsAnd(
-      ["statement 1", "PUT 1", "PUT 2", "statement 2", "POST 1"],
-      ["PUT 2", "fails for a while", "after"],
-      ["statement 2", "is refused", "before"],
-      ["statement 2", "breaks", "after"],
-    ),
-  )("when %s of an update %s, %s it was done", async (step, fate, time) => {
-    const { status } = await during(step, time, fate, () => update());
+  it.each(kills("statement 1", "PUT 1", "PUT 2", "statement 2", "POST 1"))(
+    "when an update is killed %s %s",
+    async (time, step) => {
+      const { status } = await killedAt(step, time, () => update());
 
-    // An object that cannot be removed now is listed, so the change succeeds.
-    const isSuccess = isTransient(fate) || step === "POST 1";
-    expect(status).toBe(isSuccess ? 200 : 500);
-    const isSwapped = isSuccess || (step === "statement 2" && time === "after");
-    expect((await expectComplete()) !== before).toBe(isSwapped);
-    await stack.sweep();
-    expect((await expectComplete()) !== before).toBe(isSwapped);
-    await expectAgreement(stack);
-    expect((await update()).status).toBe(200);
-  });
-
-  it.each(killsAnd(["statement 1", "POST 1"], ["statement 1", "breaks", "after"]))(
-    "when %s of a removal %s, %s it was done",
-    async (step, fate, time) => {
-      const { status } = await during(step, time, fate, remove);
-
-      const isSuccess = isTransient(fate) || step === "POST 1";
-      expect(status).toBe(isSuccess ? 200 : 500);
-      expect(await expectComplete()).toBe(isSuccess || time === "after" ? null : before);
+      // An object that cannot be removed now is listed, so the change succeeds.
+      expect(status).toBe(step === "POST 1" ? 200 : 500);
+      const isSwapped = step === "POST 1" || (step === "statement 2" && time === "after");
+      expect((await expectComplete()) !== before).toBe(isSwapped);
+      await stack.sweep();
+      expect((await expectComplete()) !== before).toBe(isSwapped);
       await expectAgreement(stack);
+      expect((await update()).status).toBe(200);
     },
   );
 
-  it.each(killsAnd(["statement 1", "POST 1", "statement 2"]))(
-    "when %s of the scheduled removal %s, %s it was done",
-    async (step, fate, time) => {
+  it.each(kills("statement 1", "POST 1"))("when a removal is killed %s %s", async (time, step) => {
+    const { status } = await killedAt(step, time, remove);
+
+    expect(status).toBe(step === "POST 1" ? 200 : 500);
+    expect(await expectComplete()).toBe(step === "POST 1" || time === "after" ? null : before);
+    await expectAgreement(stack);
+  });
+
+  it.each(kills("statement 1", "POST 1", "statement 2"))(
+    "when the scheduled removal is killed %s %s",
+    async (time, step) => {
       await stack.sql`update contributors set image = null where id = ${contributor.id}`;
 
-      await during(step, time, fate, () => stack.sweep()).catch(() => undefined);
+      await killedAt(step, time, () => stack.sweep()).catch(() => undefined);
 
       await expectAgreement(stack);
     },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { untilBlocked } from "../support/blocked.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { aWholeContributor } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
@@ -46,10 +47,7 @@ describe("A merge patch of a contributor", () => {
     const { patched } = await stack.sql.begin(async (sql) => {
       await sql`update contributors set last_name = 'Urasawa', type = 'artist' where id = ${id}`;
       const patched = edit({ id }, { gender: "female" });
-      const waiting = () => stack.sql`
-        select from pg_locks join pg_stat_activity using (pid) where datname = current_database() and not granted
-      `;
-      await expect.poll(waiting).toHaveLength(1);
+      await untilBlocked(stack.sql);
       return { patched };
     });
 

@@ -106,17 +106,13 @@ export async function urlsOf(sql: Sql, next: () => number): Promise<string[]> {
 
 /** Picks URLs by Zipf: the n-th is read 1/n as often as the first. */
 export function zipf(urls: readonly string[], next: () => number): () => string {
-  const sums: number[] = [];
-  for (const [n] of urls.entries()) sums.push((sums.at(-1) ?? 0) + 1 / (n + 1));
-  const total = sums.at(-1) ?? 0;
+  let total = 0;
+  const sums = urls.map((url, n) => {
+    total += 1 / (n + 1);
+    return { url, total };
+  });
   return () => {
     const place = next() * total;
-    let [low, high] = [0, sums.length - 1];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((sums[middle] ?? 0) < place) low = middle + 1;
-      else high = middle;
-    }
-    return urls[low] ?? "/";
+    return sums.find((each) => each.total >= place)?.url ?? "/";
   };
 }
