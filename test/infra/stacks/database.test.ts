@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
+import { databaseFunctions } from "../../../infra/settings/database-functions.ts";
 import type { DatabaseSettings } from "../../../infra/settings/schema.ts";
 import { transferBucketOf } from "../../../infra/settings/transfer-bucket.ts";
 import { settings } from "../../../infra/stages.ts";
@@ -17,19 +18,7 @@ const synthesis = useSynthesis();
 const changed = useChangedSynthesis();
 
 /** The functions that operators invoke. */
-const operated = [
-  "ops-check-copy",
-  "ops-create-user",
-  "ops-end-sessions",
-  "ops-export",
-  "ops-import",
-  "ops-issue-refresh-token",
-  "ops-link-identity",
-  "ops-list-changes",
-  "ops-merge-contributors",
-  "ops-migrate",
-  "ops-rotate-password",
-];
+const operated = [...databaseFunctions].filter((each) => each !== "ops-migrate-on-deploy").sort();
 
 /** Everything that waits for a resource, directly or through others. */
 function waitingFor(template: Template, id: string): Set<string> {
