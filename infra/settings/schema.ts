@@ -295,6 +295,7 @@ export type PipelineSettings = z.infer<typeof pipelineSettings>;
 export type DatabaseSettings = z.infer<typeof databaseSettings>;
 export type BackupLock = z.infer<typeof backupLock>;
 export type StageSettings = z.infer<typeof stageSettings>;
+export type EdgeSettings = NonNullable<StageSettings["edge"]>;
 export type FirewallSettings = z.infer<typeof firewallSettings>;
 export type SignInSettings = z.infer<typeof signInSettings>;
 export type Throttle = z.infer<typeof throttle>;

@@ -17,7 +17,7 @@ import { Edge } from "./edge/edge.ts";
 import { EdgeInvalidation } from "./edge/edge-invalidation.ts";
 import { makeWebAcl } from "./edge/web-acl.ts";
 import type { EdgeFirewall } from "./firewall-stack.ts";
-import { type DistributionIds, webAclName, webAclsOf } from "./monitoring/cdn-metrics.ts";
+import type { DistributionIds } from "./monitoring/cdn-metrics.ts";
 import { metricsOf } from "./monitoring/metrics.ts";
 import { Monitoring } from "./monitoring/monitoring.ts";
 import { Alarms } from "./shared/alarms.ts";
@@ -60,12 +60,10 @@ export class ApiStack extends Stack {
     const images = settings.imageCertificate
       ? new Images(this, "Images", {
           prefix: unique,
-          domain: settings.imageDomain,
-          hasAlias: settings.hasAliases,
-          copies: imageCopies,
+          settings,
           certificateArn: settings.imageCertificate,
+          copies: imageCopies,
           webAcl: firewall?.images,
-          ...logging(settings),
         })
       : undefined;
     const signIn = settings.signIn
@@ -80,28 +78,18 @@ export class ApiStack extends Stack {
     });
     const { api, accessLog } = new ColophonApi(this, "Rest", { prefix, endpoints, settings, targets });
     const host = `${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
-    const door = settings.edge
-      ? new Door(this, "Door", {
-          prefix,
-          stage: settings.name,
-          api,
-          url: `https://${host}/${stageName}`,
-          settings: settings.edge,
-        })
-      : undefined;
+    const url = `https://${host}/${stageName}`;
+    const door = settings.edge && new Door(this, "Door", { prefix, settings, edge: settings.edge, api, url });
     const edge =
-      settings.edge && door
-        ? new Edge(this, "Edge", {
-            prefix: unique,
-            domain: settings.edge.domain,
-            hasAlias: settings.hasAliases,
-            certificateArn: settings.edge.certificate,
-            api: { host, stageName, key: door.key },
-            reads: publicReads(endpoints),
-            webAcl: firewall?.api,
-            ...logging(settings),
-          })
-        : undefined;
+      door &&
+      new Edge(this, "Edge", {
+        prefix: unique,
+        settings,
+        edge: door.edge,
+        api: { host, stageName, key: door.key },
+        reads: publicReads(endpoints),
+        webAcl: firewall?.api,
+      });
     if (settings.edge && edge) {
       // The methods ask for the key only after CloudFront sends it.
       api.deploymentStage.node.addDependency(edge.distribution);
@@ -145,7 +133,8 @@ export class ApiStack extends Stack {
       functions.smoke({ url: smokeUrl, edgeUrl, door: door?.secret, knownContributor, ...settings.smoke });
     new Monitoring(this, "Watch", {
       prefix,
-      dashboardName: unique,
+      unique,
+      settings,
       metrics,
       alarms,
       functionLog: log,
@@ -153,11 +142,7 @@ export class ApiStack extends Stack {
       removal,
       tidying,
       smoke,
-      hasSignIn: signIn !== undefined,
       distributions: distributionIds({ edge, images }),
-      webAcls: webAclsOf(settings).map((each) => webAclName(unique, each)),
-      ledgerGigabytesADay: settings.ledgerGigabytesADay,
-      requestsIn5Minutes: settings.requestsIn5Minutes,
     });
 
     const domain = settings.edge?.domain ?? settings.domain?.name;
@@ -181,5 +166,3 @@ const distributionIds = (sites: { edge: Edge | undefined; images: Images | undef
       return distribution ? [[name, distribution.distributionId] as const] : [];
     }),
   );
-
-const logging = ({ logRetentionDays, isProtected }: StageSettings) => ({ logRetentionDays, isProtected });

@@ -3,17 +3,16 @@ import { CfnApiKey, CfnUsagePlan, CfnUsagePlanKey, type SpecRestApi } from "aws-
 import { type ISecret, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { doorSecretName } from "../../operate/door.ts";
-import type { StageSettings } from "../../settings/schema.ts";
+import type { EdgeSettings, StageSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 
 export interface DoorProps {
   readonly prefix: string;
-  /** The name of the stage in the settings. */
-  readonly stage: string;
+  readonly settings: StageSettings;
+  readonly edge: EdgeSettings;
   readonly api: SpecRestApi;
   /** The API's address. */
   readonly url: string;
-  readonly settings: NonNullable<StageSettings["edge"]>;
 }
 
 const keyLength = 40;
@@ -30,9 +29,13 @@ export class Door extends Construct {
   /** A reference to the current key, which CloudFormation resolves. */
   readonly key: string;
 
-  constructor(scope: Construct, id: string, { prefix, stage, api, url, settings }: DoorProps) {
+  /** The settings of the edge that has the current key. */
+  readonly edge: EdgeSettings;
+
+  constructor(scope: Construct, id: string, { prefix, settings, edge, api, url }: DoorProps) {
     super(scope, id);
-    const { key: current, throttle } = settings;
+    this.edge = edge;
+    const { key: current, throttle } = edge;
     const plan = new CfnUsagePlan(this, "Plan", {
       usagePlanName: prefix,
       apiStages: [{ apiId: api.restApiId, stage: api.deploymentStage.stageName }],
@@ -40,7 +43,7 @@ export class Door extends Construct {
     });
     const makeKey = (number: number): Secret => {
       const secret = new Secret(this, `Secret${number}`, {
-        secretName: doorSecretName(stage, number),
+        secretName: doorSecretName(settings.name, number),
         description: "The key that CloudFront sends to the API, and the address of the API",
         generateSecretString: {
           secretStringTemplate: Stack.of(this).toJsonString({ url }),

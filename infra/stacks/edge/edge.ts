@@ -20,18 +20,15 @@ import { Construct } from "constructs";
 import { cacheTagHeader, exposedHeaders } from "../../../lib/contract/headers.ts";
 import type { PublicRead } from "../../api/public-reads.ts";
 import { commentOf } from "../../operate/distribution-comment.ts";
+import type { EdgeSettings, StageSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
-import type { LogSettings } from "../shared/log.ts";
 import { logBucket } from "../shared/log-bucket.ts";
 
-export interface EdgeProps extends LogSettings {
+export interface EdgeProps {
   /** The prefix of global names. */
   readonly prefix: string;
-  readonly domain: string;
-  /** Whether the distribution has the domain as its alias. */
-  readonly hasAlias: boolean;
-  /** CloudFront accepts certificates from us-east-1 only. */
-  readonly certificateArn: string;
+  readonly settings: StageSettings;
+  readonly edge: EdgeSettings;
   /** The API under API Gateway's own domain, where every path begins with the stage's name. */
   readonly api: { readonly host: string; readonly stageName: string; readonly key: string };
   readonly reads: readonly PublicRead[];
@@ -89,9 +86,9 @@ export class Edge extends Construct {
       responseHeadersPolicy: this.headersPolicy(),
     };
     this.distribution = new Distribution(this, "Distribution", {
-      comment: commentOf("API", props.domain, Stack.of(this).region),
-      ...(props.hasAlias ? { domainNames: [props.domain] } : {}),
-      certificate: Certificate.fromCertificateArn(this, "Certificate", props.certificateArn),
+      comment: commentOf("API", props.edge.domain, Stack.of(this).region),
+      ...(props.settings.hasAliases ? { domainNames: [props.edge.domain] } : {}),
+      certificate: Certificate.fromCertificateArn(this, "Certificate", props.edge.certificate),
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
       defaultBehavior: {
@@ -106,7 +103,7 @@ export class Edge extends Construct {
       errorResponses,
       ...(props.webAcl ? { webAclId: props.webAcl } : {}),
       enableLogging: true,
-      logBucket: logBucket(this, "Logs", props),
+      logBucket: logBucket(this, "Logs", props.settings),
       logFilePrefix: "edge/",
     });
     // The construct has no property for it.

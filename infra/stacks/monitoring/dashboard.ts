@@ -7,27 +7,16 @@ import {
   PeriodOverride,
   Stats,
 } from "aws-cdk-lib/aws-cloudwatch";
-import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
-import { blockedByRule, type CdnMetricName, cdnMetric, type DistributionIds } from "./cdn-metrics.ts";
-import type { Metrics } from "./metrics.ts";
-
-interface DashboardProps {
-  readonly name: string;
-  readonly metrics: Metrics;
-  readonly distributions: DistributionIds;
-  /** The names of the web ACLs before them. */
-  readonly webAcls: readonly string[];
-  /** The log of all functions. */
-  readonly functionLog: LogGroup;
-  readonly hasSignIn: boolean;
-}
+import { blockedByRule, type CdnMetricName, cdnMetric, webAclName, webAclsOf } from "./cdn-metrics.ts";
+import type { MonitoringProps } from "./monitoring.ts";
 
 /** A dashboard of traffic, errors, latency, the database and what causes costs. */
 export function addDashboard(
   scope: Construct,
-  { name, metrics, distributions, webAcls, functionLog, hasSignIn }: DashboardProps,
+  { unique, settings, metrics, distributions, functionLog }: MonitoringProps,
 ): void {
+  const webAcls = webAclsOf(settings).map((each) => webAclName(unique, each));
   const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
     new GraphWidget({ title, left, right, width: 12, height: 6 });
   const logged = (title: string, queryString: string, view: LogQueryVisualizationType) =>
@@ -43,7 +32,7 @@ export function addDashboard(
   const ofCdn = (metricName: CdnMetricName) =>
     [...distributions].map(([label, id]) => cdnMetric(id, metricName).with({ label }));
   new Dashboard(scope, "Dashboard", {
-    dashboardName: name,
+    dashboardName: unique,
     periodOverride: PeriodOverride.AUTO,
     widgets: [
       [
@@ -109,7 +98,7 @@ export function addDashboard(
         ...(webAcls.length > 0
           ? [half("Firewall before CloudFront: blocked requests", webAcls.map(blockedByRule))]
           : []),
-        ...(hasSignIn
+        ...(settings.signIn
           ? [
               half(
                 "Sign-ins that did not succeed",

@@ -2,6 +2,7 @@ import { Duration } from "aws-cdk-lib";
 import { MathExpression, Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import type { StageSettings } from "../../settings/schema.ts";
 import type { Alarms } from "../shared/alarms.ts";
 import type { ScheduledFunction } from "../shared/scheduled-function.ts";
 import { type DistributionIds, sumOf } from "./cdn-metrics.ts";
@@ -12,12 +13,11 @@ import { savedQueries } from "./saved-queries.ts";
 export interface MonitoringProps {
   /** The API's name, and the prefix of its functions' names. */
   readonly prefix: string;
-  /** Dashboards belong to the account, not to a region. */
-  readonly dashboardName: string;
+  /** That of global names. */
+  readonly unique: string;
+  readonly settings: StageSettings;
   readonly metrics: Metrics;
   readonly alarms: Alarms;
-  readonly ledgerGigabytesADay: number;
-  readonly requestsIn5Minutes: number;
   /** The log of all functions. */
   readonly functionLog: LogGroup;
   readonly accessLog: LogGroup;
@@ -27,11 +27,8 @@ export interface MonitoringProps {
   readonly tidying: ScheduledFunction;
   /** The stage's distributions of CloudFront, if it has any. */
   readonly distributions: DistributionIds;
-  /** The names of the web ACLs before them, if the stage has a firewall. */
-  readonly webAcls: readonly string[];
   /** The scheduled `ops-smoke`, if the stage has the setting `smoke`. */
   readonly smoke: ScheduledFunction | undefined;
-  readonly hasSignIn: boolean;
 }
 
 /**
@@ -55,13 +52,13 @@ export class Monitoring extends Construct {
     super(scope, id);
     this.#props = props;
     this.addAlarms();
-    const { dashboardName: name, metrics, distributions, webAcls, functionLog, hasSignIn } = props;
-    addDashboard(this, { name, metrics, distributions, webAcls, functionLog, hasSignIn });
+    addDashboard(this, props);
     this.addSavedQueries();
   }
 
   private addAlarms(): void {
-    const { alarms, metrics, accessLog, smoke, requestsIn5Minutes } = this.#props;
+    const { alarms, metrics, accessLog, smoke, settings } = this.#props;
+    const { requestsIn5Minutes } = settings;
     // One on the rate of failures, for many requests, and one on their number, for few.
     alarms.add("failing-responses", {
       metric: metrics.failureRate(Duration.minutes(1)),
@@ -90,7 +87,7 @@ export class Monitoring extends Construct {
     });
     this.addListAlarms();
     this.addLedgerAlarm();
-    if (this.#props.hasSignIn) this.addSignInAlarms();
+    if (settings.signIn) this.addSignInAlarms();
     alarms.add("throttled", {
       metric: metrics.extract(accessLog, "throttled", {
         filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
@@ -175,7 +172,8 @@ export class Monitoring extends Construct {
   }
 
   private addLedgerAlarm(): void {
-    const { alarms, metrics, functionLog, ledgerGigabytesADay } = this.#props;
+    const { alarms, metrics, functionLog, settings } = this.#props;
+    const { ledgerGigabytesADay } = settings;
     // Once a day ops-tidy logs it.
     const bytes = metrics.extract(functionLog, "ledger-bytes", {
       filterPattern: FilterPattern.exists("$.ledgerBytesOfLastDay"),
@@ -213,10 +211,10 @@ export class Monitoring extends Construct {
   }
 
   private addSavedQueries(): void {
-    const { prefix, functionLog, accessLog, hasSignIn } = this.#props;
+    const { prefix, functionLog, accessLog, settings } = this.#props;
     const functions = functionLog.logGroupName;
     const access = accessLog.logGroupName;
-    for (const { name, text, of } of savedQueries.filter((each) => hasSignIn || !each.isOfSignIn)) {
+    for (const { name, text, of } of savedQueries.filter((each) => settings.signIn || !each.isOfSignIn)) {
       new CfnQueryDefinition(this, `Query-${name}`, {
         name: `${prefix}/${name}`,
         queryString: text,

@@ -17,17 +17,15 @@ import { Construct } from "constructs";
 import { folders, type Owner } from "../../../lib/images/keys.ts";
 import type { Packaged } from "../../build/package.ts";
 import { commentOf } from "../../operate/distribution-comment.ts";
+import type { StageSettings } from "../../settings/schema.ts";
 import { acknowledge, wildcardFinding } from "../shared/acknowledge.ts";
-import type { LogSettings } from "../shared/log.ts";
 import { imageBucketProps, logBucket } from "../shared/log-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
 
-export interface ImagesProps extends LogSettings {
+export interface ImagesProps {
   /** The prefix of global names. */
   readonly prefix: string;
-  readonly domain: string;
-  /** Whether the distribution has the domain as its alias. */
-  readonly hasAlias: boolean;
+  readonly settings: StageSettings;
   /** In us-east-1, where CloudFront looks for it. */
   readonly certificateArn: string;
   /** The ARN of the web ACL of a stage with a firewall. */
@@ -44,9 +42,10 @@ export class Images extends Construct {
   constructor(scope: Construct, id: string, props: ImagesProps) {
     super(scope, id);
     const served = new Construct(this, "Served");
-    const logs = logBucket(served, "Logs", props);
+    const { settings } = props;
+    const logs = logBucket(served, "Logs", settings);
     this.bucket = new Bucket(served, "Bucket", {
-      ...imageBucketProps(props.isProtected),
+      ...imageBucketProps(settings.isProtected),
       serverAccessLogsBucket: logs,
       serverAccessLogsPrefix: "bucket/",
       ...(props.copies
@@ -55,8 +54,8 @@ export class Images extends Construct {
     }) as IBucket;
     if (props.copies) this.acknowledgeReplication(props.copies);
     this.distribution = new Distribution(served, "Distribution", {
-      comment: commentOf("Images", props.domain, Stack.of(this).region),
-      ...(props.hasAlias ? { domainNames: [props.domain] } : {}),
+      comment: commentOf("Images", settings.imageDomain, Stack.of(this).region),
+      ...(settings.hasAliases ? { domainNames: [settings.imageDomain] } : {}),
       certificate: Certificate.fromCertificateArn(served, "Certificate", props.certificateArn),
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
