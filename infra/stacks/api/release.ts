@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { ArnFormat, CustomResource, Stack } from "aws-cdk-lib";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Alias, type CfnFunction, type IFunction, type Function as Lambda, Version } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { wildcardFinding } from "../shared/acknowledge.ts";
@@ -66,8 +65,10 @@ function publishing(stack: Stack, prefix: string, names: readonly string[]): Res
   const functions = arnOf(`${prefix}-*`);
   // A right to all versions of a function is none to the function itself.
   const versions = names.map((name) => arnOf(`${prefix}-${name}:*`));
-  const allow = (resources: string[], ...actions: string[]) =>
-    new PolicyStatement({ actions: actions.map((each) => `lambda:${each}`), resources });
+  const allow = (resources: string[], ...actions: string[]) => ({
+    actions: actions.map((each) => `lambda:${each}`),
+    resources,
+  });
   return {
     variables: { FUNCTION_PREFIX: `${prefix}-` },
     policies: {

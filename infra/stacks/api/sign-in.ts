@@ -1,5 +1,4 @@
 import { RemovalPolicy } from "aws-cdk-lib";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import type { Packaged } from "../../build/package.ts";
@@ -54,10 +53,7 @@ export class SignIn extends Construct {
         ...(edgeDomain ? { SIGN_IN_API_ADDRESS: `https://${edgeDomain}` } : {}),
         ...Object.fromEntries(secrets),
       },
-      policies:
-        resources.length > 0
-          ? { SignIn: [new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources })] }
-          : {},
+      policies: resources.length > 0 ? { SignIn: [{ actions: ["secretsmanager:GetSecretValue"], resources }] } : {},
     };
   }
 }

@@ -1,5 +1,4 @@
 import { Annotations, CfnRule, Duration, Fn, type Stack } from "aws-cdk-lib";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { ISecret } from "aws-cdk-lib/aws-secretsmanager";
 import {
@@ -139,23 +138,16 @@ export class StageFunctions {
   }
 
   smoke({ url, edgeUrl, door, everyMinutes, knownContributor }: SmokeProps): ScheduledFunction {
-    const resource: Resource = {
-      variables: {
-        ...(door ? { API_DOOR_ARN: door.secretArn } : { API_URL: url }),
-        ...(edgeUrl ? { EDGE_URL: edgeUrl } : {}),
-      },
-      policies: door
-        ? {
-            ReadDoor: [
-              new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources: [door.secretArn] }),
-            ],
-          }
-        : {},
-    };
+    const ask: Resource = door
+      ? {
+          variables: { API_DOOR_ARN: door.secretArn },
+          policies: { ReadDoor: [{ actions: ["secretsmanager:GetSecretValue"], resources: [door.secretArn] }] },
+        }
+      : { variables: { API_URL: url } };
     return new ScheduledFunction(this.#stack, "Smoke", {
       ...this.#common(this.find("ops-smoke")),
       description: "Asks the stage what visitors ask, and fails when a response is not as declared",
-      resources: [resource],
+      resources: [ask, ...(edgeUrl ? [{ variables: { EDGE_URL: edgeUrl } }] : [])],
       every: Duration.minutes(everyMinutes),
       payload: { requests: smokeRequests("public", knownContributor) },
       // The schedule runs it again, and a retry would count a failure twice.
@@ -180,7 +172,6 @@ export class StageFunctions {
     const { allowedOrigins, imageDomain } = this.#props.settings;
     return {
       variables: { ALLOWED_ORIGINS: allowedOrigins.join(","), IMAGE_BASE_URL: `https://${imageDomain}` },
-      policies: {},
     };
   }
 }
@@ -198,7 +189,6 @@ interface SmokeProps {
 /** An edge keeps responses for long, since it is told when they are stale. */
 const cachedAt = ({ sharedCacheSeconds }: { readonly sharedCacheSeconds: number }): Resource => ({
   variables: { SHARED_CACHE_SECONDS: `${sharedCacheSeconds}` },
-  policies: {},
 });
 
 /** How long an endpoint's function may run, and how many may run at once: visitors leave room for the panel. */

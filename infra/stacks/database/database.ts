@@ -1,5 +1,4 @@
 import { CfnParameter, type Stack } from "aws-cdk-lib";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import {
@@ -109,7 +108,7 @@ export function ownResource(cluster: OwnCluster, { name }: Packaged): Resource {
   const actions = [reading, ...(name === "ops-rotate-password" ? rotating : [])];
   return {
     variables: { ...variables, ...secrets },
-    policies: { ...policies, SetPasswords: [new PolicyStatement({ actions, resources: Object.values(secrets) })] },
+    policies: { ...policies, SetPasswords: [{ actions, resources: Object.values(secrets) }] },
   };
 }
 
@@ -124,13 +123,13 @@ export function comparisonResource(stack: Stack, database: string, cluster: OwnC
     variables: { ...variables, DATABASE_PUBLIC_SECRET_ARN: catalogue, IMAGE_BASE_URL: "https://images.invalid" },
     policies: {
       CompareCopy: [
-        new PolicyStatement({ actions: [statement], resources: [copies] }),
-        new PolicyStatement({ actions: [reading], resources: [ledger, catalogue] }),
-        new PolicyStatement({
+        { actions: [statement], resources: [copies] },
+        { actions: [reading], resources: [ledger, catalogue] },
+        {
           actions: [reading],
           resources: [secrets],
           conditions: { StringLike: { "secretsmanager:ResourceTag/aws:rds:primaryDBClusterArn": copies } },
-        }),
+        },
       ],
     },
     reasons: {
@@ -146,8 +145,8 @@ function resourceOf(cluster: Cluster | FoundCluster, secretArn: string, usesTran
     variables: { DATABASE_CLUSTER_ARN: cluster.arn, DATABASE_SECRET_ARN: secretArn, DATABASE_NAME: databaseName },
     policies: {
       UseDatabase: [
-        new PolicyStatement({ actions: [statement, ...(usesTransactions ? transaction : [])], resources: [arns] }),
-        new PolicyStatement({ actions: [reading], resources: [secretArn] }),
+        { actions: [statement, ...(usesTransactions ? transaction : [])], resources: [arns] },
+        { actions: [reading], resources: [secretArn] },
       ],
     },
     reasons: "arnsOfAll" in cluster ? { [wildcardFinding(arns)]: patternReason } : {},

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { ArnFormat, CustomResource, Duration, Stack } from "aws-cdk-lib";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct, type IDependable } from "constructs";
 import type { Packaged } from "../../build/package.ts";
@@ -21,10 +20,9 @@ export interface MigrationProps {
 
 /** A function's right to hand its work on to another invocation of itself. */
 const watchingOn = (stack: Stack, name: string): Resource => ({
-  variables: {},
   policies: {
     WatchOn: [
-      new PolicyStatement({
+      {
         actions: ["lambda:InvokeFunction"],
         // By its name, since the function itself depends on this right.
         resources: [
@@ -35,7 +33,7 @@ const watchingOn = (stack: Stack, name: string): Resource => ({
             arnFormat: ArnFormat.COLON_RESOURCE_NAME,
           }),
         ],
-      }),
+      },
     ],
   },
 });

@@ -1,5 +1,4 @@
 import { Duration, Stack } from "aws-cdk-lib";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Bucket, type CfnBucket, type IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import type { LogSettings } from "../shared/log.ts";
@@ -45,9 +44,7 @@ export class Transfers extends Construct {
     return {
       variables: { TRANSFER_BUCKET: this.#bucket.bucketName },
       policies: {
-        Transfer: [
-          new PolicyStatement({ actions: [...actions], resources: [this.#bucket.arnForObjects(`${folder}/*`)] }),
-        ],
+        Transfer: [{ actions: [...actions], resources: [this.#bucket.arnForObjects(`${folder}/*`)] }],
       },
       reasons: {
         [`AwsSolutions-IAM5[Resource::<${this.#logicalId}.Arn>/${folder}/*]`]:

@@ -1,7 +1,6 @@
 import { Duration, type Stack } from "aws-cdk-lib";
 import type { Distribution } from "aws-cdk-lib/aws-cloudfront";
 import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { FilterPattern } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { Packaged } from "../../build/package.ts";
@@ -75,7 +74,7 @@ export class EdgeInvalidation extends Construct {
 const invalidating = ({ distributionId, distributionArn }: Distribution, invalidationsADay: number): Resource => ({
   variables: { API_DISTRIBUTION: distributionId, INVALIDATIONS_A_DAY: `${invalidationsADay}` },
   policies: {
-    Invalidate: [new PolicyStatement({ actions: ["cloudfront:CreateInvalidation"], resources: [distributionArn] })],
+    Invalidate: [{ actions: ["cloudfront:CreateInvalidation"], resources: [distributionArn] }],
   },
 });
 
@@ -93,6 +92,6 @@ export function notifyingEdge(stack: Stack, prefix: string): Resource {
   const arn = stack.formatArn({ service: "lambda", resource: `function:${resourceName}` });
   return {
     variables: { [notifiedVariable]: resourceName },
-    policies: { Notify: [new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [arn] })] },
+    policies: { Notify: [{ actions: ["lambda:InvokeFunction"], resources: [arn] }] },
   };
 }

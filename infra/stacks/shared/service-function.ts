@@ -1,6 +1,12 @@
 import { dirname } from "node:path";
 import { Duration } from "aws-cdk-lib";
-import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import {
+  PolicyDocument,
+  PolicyStatement,
+  type PolicyStatementProps,
+  Role,
+  ServicePrincipal,
+} from "aws-cdk-lib/aws-iam";
 import { Architecture, Code, Function as Lambda, LoggingFormat, Runtime } from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
@@ -9,8 +15,8 @@ import { acknowledge } from "./acknowledge.ts";
 
 /** A resource that a function uses: the environment variables that identify it, and the IAM statements to use it. */
 export interface Resource {
-  readonly variables: Readonly<Record<string, string>>;
-  readonly policies: Readonly<Record<string, PolicyStatement[]>>;
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly policies?: Readonly<Record<string, readonly PolicyStatementProps[]>>;
   /** The reasons for these rights, for each rule of cdk-nag that they violate. */
   readonly reasons?: Readonly<Record<string, string>>;
 }
@@ -60,10 +66,7 @@ export class ServiceFunction extends Construct {
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
     super(scope, id);
     const { packaged, resources, log } = props;
-    const writeLog = new PolicyStatement({
-      actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
-      resources: [log.logGroupArn],
-    });
+    const writeLog = { actions: ["logs:CreateLogStream", "logs:PutLogEvents"], resources: [log.logGroupArn] };
     const policies = Object.assign({ WriteLog: [writeLog] }, ...resources.map((each) => each.policies));
     const role = new Role(this, "Role", {
       assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
@@ -89,7 +92,9 @@ export class ServiceFunction extends Construct {
       loggingFormat: LoggingFormat.TEXT,
       environment: {
         ...Object.fromEntries(
-          resources.flatMap((each) => Object.entries(each.variables)).filter(([name]) => packaged.variables.has(name)),
+          resources
+            .flatMap(({ variables = {} }) => Object.entries(variables))
+            .filter(([name]) => packaged.variables.has(name)),
         ),
         NODE_OPTIONS: "--enable-source-maps",
       },
@@ -97,8 +102,12 @@ export class ServiceFunction extends Construct {
   }
 }
 
-const documents = (policies: Readonly<Record<string, PolicyStatement[]>>) =>
-  Object.fromEntries(Object.entries(policies).map(([name, statements]) => [name, new PolicyDocument({ statements })]));
+const documents = (policies: NonNullable<Resource["policies"]>) =>
+  Object.fromEntries(
+    Object.entries(policies).map(([name, all]) => {
+      return [name, new PolicyDocument({ statements: all.map((each) => new PolicyStatement(each)) })];
+    }),
+  );
 
 /** API Gateway waits 29 s for a buffered response. */
 export const bufferedTimeout = Duration.seconds(29);

@@ -11,7 +11,6 @@ import {
   ViewerProtocolPolicy,
 } from "aws-cdk-lib/aws-cloudfront";
 import { S3BucketOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Bucket, type CfnBucket, type IBucket, type ReplicationRule } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { folders, type Owner } from "../../../lib/images/keys.ts";
@@ -105,10 +104,10 @@ export class Images extends Construct {
 
   /** The images of these owners. A function may delete them, and write them if it processes images. */
   resourceFor(owners: readonly Owner[], { processesImages }: Pick<Packaged, "processesImages">): Resource {
-    const statement = new PolicyStatement({
+    const statement = {
       actions: ["s3:DeleteObject", ...(processesImages ? ["s3:PutObject"] : [])],
       resources: this.objectsOf(owners),
-    });
+    };
     return this.resource(owners, { KeepImages: [statement] });
   }
 
@@ -118,23 +117,23 @@ export class Images extends Construct {
    */
   restorationFor(owners: readonly Owner[]): Resource {
     const prefixes = owners.map((owner) => `${folders[owner]}/*`);
-    const list = new PolicyStatement({
+    const list = {
       actions: ["s3:ListBucketVersions"],
       resources: [this.bucket.bucketArn],
       conditions: { StringLike: { "s3:prefix": prefixes } },
-    });
-    const read = new PolicyStatement({ actions: ["s3:GetObjectVersion"], resources: this.objectsOf(owners) });
-    const copy = new PolicyStatement({
+    };
+    const read = { actions: ["s3:GetObjectVersion"], resources: this.objectsOf(owners) };
+    const copy = {
       actions: ["s3:PutObject"],
       resources: this.objectsOf(owners),
       conditions: {
         StringLike: { "s3:x-amz-copy-source": prefixes.map((each) => `${this.bucket.bucketName}/${each}`) },
       },
-    });
+    };
     return this.resource(owners, { RestoreImages: [list, read, copy] });
   }
 
-  private resource(owners: readonly Owner[], policies: Resource["policies"]): Resource {
+  private resource(owners: readonly Owner[], policies: NonNullable<Resource["policies"]>): Resource {
     const reason =
       "Images get random names inside a folder, so no narrower resource can be written down. The folder holds nothing but the images that this function is for.";
     return {

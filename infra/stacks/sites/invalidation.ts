@@ -2,7 +2,6 @@ import { Duration } from "aws-cdk-lib";
 import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { Rule } from "aws-cdk-lib/aws-events";
 import { SqsQueue } from "aws-cdk-lib/aws-events-targets";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { EventSourceMapping } from "aws-cdk-lib/aws-lambda";
 import { CfnBucket } from "aws-cdk-lib/aws-s3";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
@@ -94,13 +93,12 @@ function sendRemovals({ bucket }: Images, queue: Queue): void {
 }
 
 const messagesOf = ({ queueArn }: Queue): Resource => ({
-  variables: {},
   policies: {
     TakeMessages: [
-      new PolicyStatement({
+      {
         actions: ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
         resources: [queueArn],
-      }),
+      },
     ],
   },
 });
@@ -108,8 +106,6 @@ const messagesOf = ({ queueArn }: Queue): Resource => ({
 const distributionOf = ({ distribution }: Images): Resource => ({
   variables: { IMAGE_DISTRIBUTION: distribution.distributionId },
   policies: {
-    ForgetImages: [
-      new PolicyStatement({ actions: ["cloudfront:CreateInvalidation"], resources: [distribution.distributionArn] }),
-    ],
+    ForgetImages: [{ actions: ["cloudfront:CreateInvalidation"], resources: [distribution.distributionArn] }],
   },
 });
