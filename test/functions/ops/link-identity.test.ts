@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { useAdministrator } from "../../support/callers.ts";
+import { differenceBy } from "../../support/difference.ts";
 import { aSession, aUser, type Person } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 
@@ -19,25 +20,8 @@ const create = (payload: object) => stack.lambda.invoke("ops-create-user", paylo
 const failed = (errorMessage: string) => ({ error: { errorMessage } });
 const anEmail = () => `${randomUUID()}@example.com`;
 
-/** Everything that an operator's function could change. */
-async function state() {
-  const [row] = await stack.sql`
-    select
-      (select json_agg(users order by id) from users) as users,
-      (select json_agg(user_roles order by user_id, role_id) from user_roles) as roles,
-      (select json_agg(identities order by subject) from identities) as identities,
-      (select json_agg(awaited_emails order by email) from awaited_emails) as awaited_emails,
-      (select json_agg(refresh_tokens order by digest) from refresh_tokens) as sessions,
-      (select json_agg(changes order by id) from changes) as changes
-  `;
-  return row;
-}
-
-async function expectUnchanged(invoke: () => Promise<unknown>, expected: object): Promise<void> {
-  const before = await state();
-  expect(await invoke()).toMatchObject(expected);
-  expect(await state()).toEqual(before);
-}
+const expectUnchanged = async (invoke: () => Promise<unknown>, expected: object) =>
+  expect(await differenceBy(stack.sql, async () => expect(await invoke()).toMatchObject(expected))).toEqual([]);
 
 /** All that was recorded, as texts. */
 const ledger = () =>
@@ -68,29 +52,20 @@ describe("ops-link-identity", () => {
     await expectUnchanged(() => link({ [kind]: value }), { result: {} });
   });
 
-  it("gives up a link, and ends the sessions that the user signed in to, but no other one", async () => {
-    const subject = randomUUID();
+  it.each([
+    ["an identity, and ends the sessions that the user signed in to, but no other one", "subject", randomUUID(), 401],
+    ["an awaited address, however it is written, and ends no session", "email", anEmail(), 200],
+  ])("gives up %s", async (_, kind, value, status) => {
     const signedIn = await aSession(stack.sql, person.id);
     await stack.sql`update refresh_tokens set by_sign_in = true where digest = sha256(${signedIn}::bytea)`;
-    await link({ subject });
+    await link({ [kind]: value });
 
-    expect(await link({ subject, remove: true })).toEqual({ result: { identities: [], emails: [] } });
+    const sent = kind === "email" ? value.toUpperCase() : value;
+    expect(await link({ [kind]: sent, remove: true })).toEqual({ result: { identities: [], emails: [] } });
 
     const statuses = [signedIn, person.token].map(async (as) => (await stack.call("session", { as })).status);
-    expect(await Promise.all(statuses)).toEqual([401, 200]);
-    expect(await link({ subject, username: administrator.username })).toHaveProperty("result");
-  });
-
-  it("gives up an awaited address, however it is written, and ends no session", async () => {
-    const email = anEmail();
-    await stack.sql`update refresh_tokens set by_sign_in = true where user_id = ${person.id}`;
-    await link({ email });
-
-    expect(await link({ email: email.toUpperCase(), remove: true })).toEqual({
-      result: { identities: [], emails: [] },
-    });
-
-    expect((await stack.call("session", { as: person.token })).status).toBe(200);
+    expect(await Promise.all(statuses)).toEqual([status, 200]);
+    expect(await link({ [kind]: value, username: administrator.username })).toHaveProperty("result");
   });
 
   it("awaits an address for thirty days, and then anew, for the same user or another one", async () => {
@@ -110,43 +85,50 @@ describe("ops-link-identity", () => {
     expect(await stack.sql`select user_id from awaited_emails where email = ${email}`).toEqual([{ user_id: other.id }]);
   });
 
-  it("fails for a user who does not exist", async () => {
-    await expectUnchanged(() => link({ username: "nobody", subject: "s" }), failed("There is no such user"));
-    await expectUnchanged(
-      () => link({ username: "nobody", email: "a@b", remove: true }),
-      failed("There is no such user"),
-    );
-  });
-
-  it("fails for what another user has, and to take that from somebody else", async () => {
+  it("fails for a user who does not exist, what another user has, and what is not there to take away", async () => {
     const [subject, email] = [randomUUID(), anEmail()];
     await link({ subject });
     await link({ email });
     const { username } = await aUser(stack.sql);
 
-    await expectUnchanged(() => link({ username, subject }), failed("The identity belongs to another user"));
+    for (const [payload, message] of [
+      [{ username: "nobody", subject }, "There is no such user"],
+      [{ username: "nobody", email, remove: true }, "There is no such user"],
+      [{ username, subject }, "The identity belongs to another user"],
+      [{ username, email: email.toUpperCase() }, "The e-mail address is awaited for another user"],
+      [{ username, subject, remove: true }, "The user has no such link"],
+      [{ username, email, remove: true }, "The user has no such link"],
+    ] as const)
+      await expectUnchanged(() => link(payload), failed(message));
+    const user = { username: randomUUID() };
+    const [identity, awaited] = [
+      { issuer, subject },
+      { issuer, address: email },
+    ];
+    await expectUnchanged(() => create({ ...user, identity }), failed("The identity belongs to another user"));
     await expectUnchanged(
-      () => link({ username, email: email.toUpperCase() }),
+      () => create({ ...user, email: awaited }),
       failed("The e-mail address is awaited for another user"),
     );
-    for (const given of [{ subject }, { email }])
-      await expectUnchanged(() => link({ ...given, username, remove: true }), failed("The user has no such link"));
   });
 
-  it.each([
-    ["neither subject nor email", {}],
-    ["both", { subject: "s", email: "a@example.com" }],
-    ["an issuer that is no address", { issuer: "accounts.example.com", subject: "s" }],
-    ["an issuer with a query", { issuer: `${issuer}/?a=b`, subject: "s" }],
-    ["a subject with a line break", { subject: "s\n" }],
-    ["an empty subject", { subject: "" }],
-    ["a subject that is too long", { subject: "s".repeat(256) }],
-    ["an address without @", { email: "ada" }],
-    ["an unknown field", { subject: "s", removed: true }],
-  ])("fails for %s", async (_, payload) => {
-    await expectUnchanged(() => link(payload), {
-      error: { errorMessage: expect.stringMatching(/^Invalid payload: /) },
-    });
+  const identity = { issuer, subject: "s" };
+  const email = { issuer, address: "a@example.com" };
+  it.each<[what: string, invoke: typeof link, payload: object]>([
+    ["neither subject nor email", link, {}],
+    ["both", link, { subject: "s", email: "a@example.com" }],
+    ["an issuer that is no address", link, { issuer: "accounts.example.com", subject: "s" }],
+    ["an issuer with a query", link, { issuer: `${issuer}/?a=b`, subject: "s" }],
+    ["a subject with a line break", link, { subject: "s\n" }],
+    ["an empty subject", link, { subject: "" }],
+    ["a subject that is too long", link, { subject: "s".repeat(256) }],
+    ["an address without @", link, { email: "ada" }],
+    ["an unknown field", link, { subject: "s", removed: true }],
+    ["a new user with two links", create, { username: "New", identity, email }],
+    ["a new user with a misspelt link", create, { username: "New", identitty: identity }],
+    ["a new user with a misspelt address", create, { username: "New", email: { issuer, email: "a@example.com" } }],
+  ])("fails for %s", async (_, invoke, payload) => {
+    await expectUnchanged(() => invoke(payload), failed(expect.stringMatching(/^Invalid payload: /)));
   });
 });
 
@@ -169,29 +151,5 @@ describe("ops-create-user", () => {
       `,
     ).toEqual([{ issuer, value: Object.values(expected)[0] }]);
     expect(JSON.stringify(await ledger()).includes(Object.values(expected).join())).toBe("subject" in expected);
-  });
-
-  it("adds nobody with a link that another user has", async () => {
-    const [subject, address] = [randomUUID(), anEmail()];
-    await link({ subject });
-    await link({ email: address });
-
-    await expectUnchanged(
-      () => create({ username: randomUUID(), identity: { issuer, subject } }),
-      failed("The identity belongs to another user"),
-    );
-    await expectUnchanged(
-      () => create({ username: randomUUID(), email: { issuer, address } }),
-      failed("The e-mail address is awaited for another user"),
-    );
-  });
-
-  it("adds nobody with two links, or a misspelt one", async () => {
-    const identity = { issuer, subject: "s" };
-    const email = { issuer, address: "a@example.com" };
-    for (const payload of [{ identity, email }, { identitty: identity }, { email: { issuer, email: "a@example.com" } }])
-      await expectUnchanged(() => create({ username: randomUUID(), ...payload }), {
-        error: { errorMessage: expect.stringMatching(/^Invalid payload: /) },
-      });
   });
 });
