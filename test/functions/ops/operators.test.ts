@@ -51,33 +51,28 @@ describe("The first administrator", () => {
 });
 
 describe("ops-create-user", () => {
-  it("gives users without roles the default one", async () => {
+  it("gives users without roles the default one, and a role once that is listed twice", async () => {
     await createUser({ username: "Plain" });
+    await createUser({ username: "Twice", roles: ["Reader", "reader "] });
 
     const rows = await stack.sql`
-      select roles.name from users join user_roles on user_id = users.id join roles on roles.id = role_id where username = 'Plain'
+      select username || ' ' || roles.name as held
+      from users join user_roles on user_id = users.id join roles on roles.id = role_id
+      where username in ('Plain', 'Twice')
+      order by 1
     `;
-    expect(rows.map(({ name }) => name)).toEqual(["Reader"]);
+    expect(rows.map(({ held }) => held)).toEqual(["Plain Reader", "Twice Reader"]);
   });
 
-  it("gives a role once that is listed twice", async () => {
-    expect(await createUser({ username: "Twice", roles: ["Reader", "reader "] })).toMatchObject({
-      result: { username: "Twice" },
-    });
-  });
-
-  it("fails for a missing role, a taken name and an invalid payload, and adds nobody", async () => {
+  it.each([
+    [{ username: "New", roles: ["Reader", "Nobody"] }, "A role in `roles` does not exist"],
+    [{ username: " plain " }, "The username is taken"],
+    [{ roles: "x" }, expect.stringContaining("username")],
+  ])("fails for %j, and adds nobody", async (payload, errorMessage) => {
     const before = await stack.sql`select id from users order by id`;
 
-    expect(await createUser({ username: "New", roles: ["Reader", "Nobody"] })).toMatchObject({
-      error: { errorMessage: "A role in `roles` does not exist" },
-    });
-    expect(await createUser({ username: " plain " })).toMatchObject({
-      error: { errorMessage: "The username is taken" },
-    });
-    expect(await createUser({ roles: "x" })).toMatchObject({
-      error: { errorMessage: expect.stringContaining("username") },
-    });
+    expect(await createUser(payload)).toMatchObject({ error: { errorMessage } });
+
     expect(await stack.sql`select id from users order by id`).toEqual(before);
   });
 });

@@ -79,12 +79,15 @@ describe("npm run rollback", () => {
 
     expect(error).toBeUndefined();
     expect(live()).toBe("6,6,6,6");
-    expect(output).toContain("Stage prod runs release 333333333333 of 2026-11-22 10:00 UTC, migration 22");
-    expect(output).toContain("It goes to release 222222222222 of 2026-11-21 10:00 UTC, migration 21");
-    for (const name of names) expect(output).toContain(`${name}: 7 -> 6`);
-    expect(output).toContain("npm run rollback -- --stage prod --to 333333333333");
-    expect(output).toContain("Migrations stay: the database has 22, and this release was made for 21.");
-    expect(output).toContain("The edge of stage prod is empty");
+    for (const line of [
+      "Stage prod runs release 333333333333 of 2026-11-22 10:00 UTC, migration 22",
+      "It goes to release 222222222222 of 2026-11-21 10:00 UTC, migration 21",
+      ...names.map((name) => `${name}: 7 -> 6`),
+      "npm run rollback -- --stage prod --to 333333333333",
+      "Migrations stay: the database has 22, and this release was made for 21.",
+      "The edge of stage prod is empty",
+    ])
+      expect(output).toContain(line);
     expect(invocations).toEqual(['colophon-prod-ops-invalidate {"everything":true}']);
 
     await run();
@@ -114,18 +117,17 @@ describe("npm run rollback", () => {
 
     expect(output).toContain("It would go to release 222222222222");
     expect(output).toContain("colophon-prod-session: 7 -> 6");
-    expect([lambdaApi.changes, invocations]).toEqual([[], []]);
+    expect([...lambdaApi.changes, ...invocations]).toEqual([]);
   });
 
-  it("leaves a function as it is that is newer than the release, and goes back once more nevertheless", async () => {
+  it("leaves a function as it is that is newer than the release", async () => {
     lambdaApi.functions.set("colophon-prod-series-list", deployed({ FunctionVersion: "7" }, [versionOf(third)]));
 
     const { output } = await run();
     expect(output).toContain("colophon-prod-series-list: stays at 7, since it is newer than that release");
 
     await run();
-    expect(live()).toBe("5,5,5,5");
-    expect(liveOf("colophon-prod-series-list")?.FunctionVersion).toBe("7");
+    expect([live(), liveOf("colophon-prod-series-list")?.FunctionVersion]).toEqual(["5,5,5,5", "7"]);
   });
 
   it("moves the others when one fails, and what is left when it is run again", async () => {
@@ -153,28 +155,24 @@ describe("npm run rollback", () => {
     expect(live()).toBe("6,6,6,6");
   });
 
-  const [contributorsList = "", , , session = ""] = names;
   it.each([
     [
       "has lost its version of the release",
-      contributorsList,
       [versionOf(first), versionOf(third)],
-      `${contributorsList} has no version of release 222222222222 any more, so nothing was changed`,
+      "no version of release 222222222222 any",
     ],
     [
-      "used another database, which was restored since",
-      session,
+      "used a database that was restored since",
       [versionOf(second, "old"), versionOf(third)],
-      "Release 222222222222 uses another database cluster: the database was restored since",
+      "another database cluster: ",
     ],
     [
-      "gets traffic by a version that names no release",
-      session,
-      [{ ...versionOf(third), Description: "Does something" }],
+      "has no release",
+      [{ ...versionOf(third), Description: "" }],
       "Version 7 of colophon-prod-session names no release",
     ],
-  ])("changes nothing if a function %s", async (_, name, versions, message) => {
-    lambdaApi.functions.set(name, deployed({ FunctionVersion: "7" }, versions));
+  ])("changes nothing if a function %s", async (_, versions, message) => {
+    lambdaApi.functions.set("colophon-prod-session", deployed({ FunctionVersion: "7" }, versions));
 
     expect((await run()).error).toContain(message);
     expect(lambdaApi.changes).toEqual([]);
@@ -204,17 +202,11 @@ describe("npm run rollback", () => {
 });
 
 describe("A rollback", () => {
-  const released: ReleasedFunction = {
-    name: "colophon-prod-session",
-    live: 7,
-    versions: releases.map((release, index) => ({
-      number: 5 + index,
-      release,
-      migration: 20 + index,
-      publishedAt: `2026-11-2${index}T10:00:00.000+0000`,
-      cluster: "new",
-    })),
-  };
+  const versions = releases.map((release, index) => {
+    const publishedAt = `2026-11-2${index}T10:00:00.000+0000`;
+    return { number: 5 + index, release, migration: 20 + index, publishedAt, cluster: "new" };
+  });
+  const released: ReleasedFunction = { name: "colophon-prod-session", live: 7, versions };
   const target = (to: string | undefined, migration: number) =>
     planRollback([released], { to, contractions: [{ migration, worksSince: migration - 1 }] }).to.name;
 
