@@ -8,21 +8,23 @@ import { compileCache } from "./infra/build/cached-folder.ts";
 // Each worker would compile the CDK and the SDK anew.
 process.env.NODE_COMPILE_CACHE ??= compileCache();
 
-/** Files that take twenty seconds or more, mostly for processes and time-outs, though they are short. */
+/** Files that take forty seconds or more, mostly for processes and time-outs. */
 const longTests = [
-  "infra/check/database",
-  "infra/endpoint/new",
-  "infra/local/lambda/edits",
-  "functions/every-endpoint",
-  "functions/races",
-  "edge/outage",
   "edge/replay",
-  "functions/arbitrary",
+  "infra/endpoint/new",
   "functions/long-lists",
-  "functions/faults",
-  "infra/local/databases",
-  "infra/local/start",
-  "lib/data-api/outages",
+  "functions/every-endpoint",
+  "browser/docs",
+  "functions/ops/invalidate",
+  "infra/local/lambda/edits",
+  "functions/ops/undo-property",
+  "functions/ops/import",
+  "lib/sign-in/provider",
+  "functions/races",
+  "functions/ledger",
+  "lib/migrations/roles",
+  "lib/migrations/passwords",
+  "functions/ops/release-on-deploy",
 ].map((name) => join(import.meta.dirname, "test", `${name}.test.ts`));
 
 /** Without results of an earlier run, Vitest starts with the largest files; a long one that starts last runs alone. */

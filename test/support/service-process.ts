@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { freePort } from "../../infra/aws-local/http/free-port.ts";
+import { copyEmptyCluster } from "./empty-cluster.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -39,6 +40,7 @@ export async function startProcess({
   env,
 }: ServiceProcessOptions = {}): Promise<ServiceProcess> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-process-"));
+  if (!env?.COLOPHON_DATABASE_URL) await copyEmptyCluster(join(directory, "postgres"));
   const port = String(await freePort());
   const own = ["--port", port, "--data", directory, "--no-uploads"];
   const child = spawn(process.execPath, [join(project, "infra/local/start.ts"), ...own, ...flags], {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { buffered, streaming, writeFunctions } from "../test/functions.ts";
 import { Failure } from "./environment.ts";
 import { type Lambda, type LambdaOptions, startLambda } from "./lambda.ts";
+import { TooManyRequests } from "./refusals.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;
 const started: Lambda[] = [];
@@ -40,6 +41,8 @@ beforeAll(async () => {
       if (event.crashes) await gate();`),
     logs: buffered(`for (let n = 0; n < event.lines; n++) console[n % 2 ? "error" : "log"]("line %d", n);`),
     crowd: `tell("opened"); ${buffered("if (event.waits) await gate();")}`,
+    repeat: "export const handler = async (name) => { tell(name); await gate(); return name; };",
+    streamed: streaming("tell(event); await gate(); start(); stream.end();"),
     opens: `tell("opening"); await gate(); ${buffered('return "opened";')}`,
   });
 });
@@ -237,5 +240,44 @@ describe("An execution environment that ends unexpectedly", () => {
     const [, next] = await Promise.all([lambda.invoke("exit", { code: 1 }), lambda.invoke("exit", {})]);
 
     expect(next).toEqual({ result: 1 });
+  });
+});
+
+describe("An invocation that waits", () => {
+  const invoke = (lambda: Lambda, name: string) => lambda.invoke("repeat", name);
+  const stream = async (lambda: Lambda, name: string) => {
+    const invocation = await lambda.stream("streamed", name);
+    if ("body" in invocation) invocation.body.destroy();
+  };
+
+  it.each([
+    ["", invoke],
+    [": a stream", stream],
+  ])("is throttled after half of API Gateway's time, and never runs%s", async (_, run) => {
+    const gatewayInMilliseconds = 3_000;
+    const lambda = await start({ limits: { environments: 1, gatewayInMilliseconds } });
+    built.newGate()();
+    await run(lambda, "opening");
+    built.forget();
+    const release = built.newGate();
+
+    const first = run(lambda, "first");
+    await expect.poll(() => built.seen()).toEqual(["first"]);
+    const late = sleep(0.6 * gatewayInMilliseconds);
+    await expect(Promise.race([run(lambda, "throttled"), late])).rejects.toThrow(TooManyRequests);
+    release();
+
+    await first;
+    await run(lambda, "last");
+    expect(built.seen()).toEqual(["first", "last"]);
+  });
+
+  it("gets the environment that is opened for it, however long that takes", async () => {
+    const gatewayInMilliseconds = 100;
+    const prepare = () => sleep(5 * gatewayInMilliseconds, undefined);
+    const lambda = await start({ prepare, limits: { gatewayInMilliseconds } });
+    built.newGate()();
+
+    expect(await invoke(lambda, "only")).toEqual({ result: "only" });
   });
 });
