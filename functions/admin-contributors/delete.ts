@@ -1,7 +1,7 @@
 import { deleteContributor } from "../../lib/contract/admin-contributors.ts";
 import { serveChange } from "../../lib/http/serve-change.ts";
-import { deleteWithImage } from "../../lib/images/delete.ts";
+import { changeAndRemoveImage } from "../../lib/images/remove.ts";
 
 export const handler = serveChange(deleteContributor, ({ path, ...tools }) =>
-  deleteWithImage(tools, "delete_contributor", path.id),
+  changeAndRemoveImage(tools, "delete_contributor", path.id),
 );

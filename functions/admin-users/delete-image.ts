@@ -1,5 +1,7 @@
 import { deleteUserImage } from "../../lib/contract/admin-users.ts";
 import { serveChange } from "../../lib/http/serve-change.ts";
-import { removeImage } from "../../lib/images/remove.ts";
+import { changeAndRemoveImage } from "../../lib/images/remove.ts";
 
-export const handler = serveChange(deleteUserImage, ({ path, ...tools }) => removeImage(tools, "users", path.id));
+export const handler = serveChange(deleteUserImage, ({ path, ...tools }) =>
+  changeAndRemoveImage(tools, "remove_image", path.id, { owner: "users" }),
+);

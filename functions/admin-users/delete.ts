@@ -1,5 +1,7 @@
 import { deleteUser } from "../../lib/contract/admin-users.ts";
 import { serveChange } from "../../lib/http/serve-change.ts";
-import { deleteWithImage } from "../../lib/images/delete.ts";
+import { changeAndRemoveImage } from "../../lib/images/remove.ts";
 
-export const handler = serveChange(deleteUser, ({ path, ...tools }) => deleteWithImage(tools, "delete_user", path.id));
+export const handler = serveChange(deleteUser, ({ path, ...tools }) =>
+  changeAndRemoveImage(tools, "delete_user", path.id),
+);
