@@ -24,7 +24,7 @@ import {
 /* Administrative contributors (README.md, "Administrative contributors"; element shapes: "Edits"). */
 
 const missing = "Contributor not found";
-const taken = "Contributor with this Name exists already.";
+const conflict = "Contributor with this Name exists already.";
 
 const includable = include("type", "public", "client");
 
@@ -60,7 +60,7 @@ export const addContributor = declare({
   body: { first_name: name, last_name: optionalName },
   creates: "/admin-contributors/id/{id}",
   response: { message: "Contributor added" },
-  errors: { 409: taken, 500: "An error occurred while adding the contributor" },
+  errors: { 409: conflict, 500: "An error occurred while adding the contributor" },
   changesPublic: true,
 });
 
@@ -118,7 +118,7 @@ export const editContributor = declare({
   },
   mergePatch: true,
   response: { message: "Contributor updated" },
-  errors: { 404: missing, 409: taken, 500: "An error occurred while updating the contributor" },
+  errors: { 404: missing, 409: conflict, 500: "An error occurred while updating the contributor" },
   changesPublic: true,
 });
 

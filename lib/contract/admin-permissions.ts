@@ -4,7 +4,7 @@ import { name, pathId, requiredShortText } from "./parameters.ts";
 /* Permissions (README.md, "Permissions"). */
 
 const missing = "Permission not found";
-const taken = "Permission with the same name already exists";
+const conflict = "Permission with the same name already exists";
 const failed = "Internal server error";
 const lacking = "the caller lacks the permission";
 
@@ -35,7 +35,7 @@ export const editPermission = declare({
   parameters: { id: pathId },
   body: { name, description: requiredShortText },
   response: { message: "Permission updated" },
-  errors: { 404: missing, 409: taken, 500: failed },
+  errors: { 404: missing, 409: conflict, 500: failed },
   forbids: { 1: lacking },
 });
 
@@ -47,7 +47,7 @@ export const addPermission = declare({
   body: { name, description: requiredShortText },
   creates: "/admin-permissions/id/{id}",
   response: { message: "Permission added" },
-  errors: { 409: taken, 500: failed },
+  errors: { 409: conflict, 500: failed },
 });
 
 export const deletePermission = declare({

@@ -5,7 +5,7 @@ import { bodyId, list, name, pathId, requiredShortText, shortText } from "./para
 /* Roles (README.md, "Roles"). */
 
 const missing = "Role not found";
-const taken = "Role with the same name already exists";
+const conflict = "Role with the same name already exists";
 const failed = "Internal server error";
 
 const permissionsMax = 500;
@@ -43,7 +43,7 @@ export const editRole = declare({
     removed_permissions: permissions,
   },
   response: { message: "Role updated" },
-  errors: { 404: missing, 409: taken, 500: failed },
+  errors: { 404: missing, 409: conflict, 500: failed },
   forbids: {
     1: "an added permission is one that the caller lacks",
     2: "a removed permission is one that a user who outranks the caller has through this role alone",
@@ -59,7 +59,7 @@ export const addRole = declare({
   body: { name, description: requiredShortText },
   creates: "/admin-roles/id/{id}",
   response: { message: "Role added" },
-  errors: { 409: taken, 500: failed },
+  errors: { 409: conflict, 500: failed },
 });
 
 export const deleteRole = declare({

@@ -64,7 +64,7 @@ export const deleteUser = declare({
   errors: failing,
   forbids: {
     2: outranked,
-    3: "the user has the Administrator role, and the caller does not, or nobody else does",
+    3: "the user has the Administrator role, and the caller does not, or no other user has it",
   },
   deletesImage: true,
 });

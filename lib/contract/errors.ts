@@ -13,7 +13,7 @@ export const commonErrors = {
 /** The message of status 503 for a change that was not made. After the usual one it may have been: its outcome is lost. */
 export const nothingChanged = "Service unavailable, nothing was changed";
 
-/** What a schema says of a value that has the right type and still cannot be taken. */
+/** What a schema says of a value that has the right type and is still not accepted. */
 export const invalid = "Invalid value";
 
 /** The message of status 400 for one invalid parameter. */

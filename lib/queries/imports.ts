@@ -16,5 +16,5 @@ export const find = (source: string): Sql => sql`
       'refused', coalesce(refusals, '[]'),
       'isDone', coalesce(is_done, false)
     )
-  from (select ${source}::text as source) as wanted left join imports using (source)
+  from (select ${source}::text as source) as requested left join imports using (source)
 `;

@@ -15,8 +15,8 @@ export interface WorksInput {
 
 /**
  * The series in a client's scope that belong to a contributor or publisher; none if that one is out of the scope. Alias
- * and description are in the given language, else in English; else they are the series' name, and any description. The
- * volume is the first with a cover (lib/contract/README.md, "Languages").
+ * and description are in the requested language, else in English; else they are the series' name, and any description.
+ * The volume is the first with a cover (lib/contract/README.md, "Languages").
  * @param makers a table `maker` of contributors or publishers, joined to a table `link` with the ids of their series
  * @param moreFields of each record, a comma after each
  */

@@ -2,7 +2,7 @@ import sql, { type Sql } from "sql-template-tag";
 import { inReleaseSchema } from "../../data-api/release.ts";
 import { record } from "./json.ts";
 
-/* Edit locks (lib/contract/README.md, "Edit locks"): they show who is editing a record; nobody is kept from it. */
+/* Edit locks (lib/contract/README.md, "Edit locks"): they show who is editing a record, and refuse nothing. */
 
 const kinds = {
   user: { locks: sql`user_locks`, reference: sql`user_id` },
