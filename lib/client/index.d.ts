@@ -291,8 +291,8 @@ export class RequestFailed extends Error {
 
 /**
  * Makes a client for the service at this base URL. A call rejects only if there is no response at all, or a path parameter
- * is empty, `.` or `..`: no URL can hold that. Browsers send the cookie along where it is needed, unless `credentials` is
- * given.
+ * is empty, `.` or `..`: no URL can hold that. Browsers send the cookie along where it is needed, unless `credentials`
+ * is set.
  *
  * The client repeats a call after 429, 504, a 503 with `Retry-After`, and if there is no response.
  * Changes carry an `Idempotency-Key`, so they are made once.

@@ -205,7 +205,7 @@ async function* recordsOf(body) {
   }
 }
 
-/** What an edit of a contributor sends: fields as they are now, and elements that are new, gone or other. */
+/** What an edit of a contributor sends: fields as they are now, and elements that are new, removed or changed. */
 function contributorPatch(opened, form, current) {
   const unread = ["type", "public"].find((name) => !(name in opened) && !isEmpty(form[name]));
   if (unread)

@@ -46,7 +46,7 @@ const cacheable = (sharedSeconds: number | string) => ({
 export const uncacheable = { ...security, "Cache-Control": "no-store" };
 
 /**
- * Sets security and cache headers: a response is cached if its handler has given it cache tags, since without them it could
+ * Sets security and cache headers: a response is cached if its handler has set cache tags, since without them it could
  * not be invalidated. Clients that already have a public record get 304, but not the edge, which might forget the tags.
  * A response to HEAD has the headers of the response to GET, and no body.
  */

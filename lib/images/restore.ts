@@ -3,8 +3,8 @@ import { deadlineFromNow, isFault, retry } from "../aws/retry.ts";
 import { Bucket, client } from "./bucket.ts";
 import { scaledKey } from "./keys.ts";
 
-/** `gone`: S3 has deleted a version for good, so nothing was restored. */
-export type Restoration = "restored" | "present" | "gone";
+/** `deleted`: S3 has deleted a version for good, so nothing was restored. */
+export type Restoration = "restored" | "present" | "deleted";
 
 /**
  * Brings back the objects of an image that were deleted: each becomes a copy of its newest version, bytes and headers
@@ -16,7 +16,7 @@ export type Restoration = "restored" | "present" | "gone";
 export async function restoreObjects(key: string, deadline = deadlineFromNow()): Promise<Restoration> {
   const versions = await Promise.all([key, scaledKey(key)].map((each) => newestVersion(each, deadline)));
   const found = versions.filter((each) => each !== undefined);
-  if (found.length < versions.length) return "gone";
+  if (found.length < versions.length) return "deleted";
   const deleted = found.filter(({ IsLatest }) => !IsLatest);
   const copies = await Promise.allSettled(deleted.map((each) => copy(each, deadline)));
   for (const each of copies) if (each.status === "rejected") throw each.reason;

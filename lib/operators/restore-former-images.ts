@@ -15,7 +15,7 @@ export async function restoreFormerImages(changes: readonly number[], { change }
   const { keys, seconds } = resultSchema.parse(result);
   await sleep(seconds * 1_000);
   const restored: string[] = [];
-  for (const key of keys) if ((await restoreObjects(key)) !== "gone") restored.push(key);
+  for (const key of keys) if ((await restoreObjects(key)) !== "deleted") restored.push(key);
   return restored;
 }
 

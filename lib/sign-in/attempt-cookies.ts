@@ -21,14 +21,14 @@ export const attemptCookieIn = (event: APIGatewayProxyEvent, state: string): str
   cookiesOf(event).find(([name]) => name === attemptName(event, state))?.[1] ?? "";
 
 /** More than a browser can have. API Gateway returns at most 10,240 bytes of headers. */
-const givenUpMax = 30;
+const excessMax = 30;
 
 /** Sets the cookie of an attempt, and deletes the oldest others if they do not fit into a request. */
 export function keepAttempt(event: APIGatewayProxyEvent, { state, cookie }: Attempt): string[] {
   const others = cookiesOf(event).filter(([name]) => isAttemptName(event, name));
   const excess = others.filter((_, index) => [cookie, ...others.slice(index)].flat().join("").length > attemptBytesMax);
   return [
-    ...excess.slice(0, givenUpMax).map(([name]) => attemptCookie(event, name, "", 0)),
+    ...excess.slice(0, excessMax).map(([name]) => attemptCookie(event, name, "", 0)),
     attemptCookie(event, attemptName(event, state), cookie, attemptSeconds),
   ];
 }

@@ -36,7 +36,7 @@ async function fetchSecret(SecretId: string, deadline: number): Promise<string> 
   return SecretString.trim();
 }
 
-/** @throws with the status, by which a fault of the service is told from a refusal */
+/** @throws with the status, which distinguishes a fault of the service from a refusal */
 function checked(response: AwsResponse): AwsResponse {
   const { statusCode: httpStatusCode } = response;
   if (httpStatusCode === 200) return response;

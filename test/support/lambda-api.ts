@@ -30,7 +30,7 @@ export interface LambdaApi {
   readonly functions: Map<string, FakeFunction>;
   /** What was changed, oldest first: `UpdateAlias colophon-prod-session 7`. */
   readonly changes: string[];
-  /** Errors by function, with which the next change of it is answered. */
+  /** Errors by function, which the next change of it returns. */
   readonly failures: Map<string, { readonly status: number; readonly type: string }>;
   readonly result: Api;
 }
@@ -56,12 +56,12 @@ export function makeLambdaApi(): LambdaApi {
     return failure && refusal(failure.status, failure.type);
   };
 
-  const updateAlias = (name: string, alias: FakeAlias, given: FakeAlias): Reply => {
+  const updateAlias = (name: string, alias: FakeAlias, update: FakeAlias): Reply => {
     const failure = failureOf(name);
     if (failure) return failure;
-    changes.push(`UpdateAlias ${name} ${given.FunctionVersion}`);
+    changes.push(`UpdateAlias ${name} ${update.FunctionVersion}`);
     // What the request leaves out stays.
-    Object.assign(alias, given);
+    Object.assign(alias, update);
     return { status: 200, body: { Name: "live", ...alias } };
   };
 

@@ -79,7 +79,7 @@ export interface StackOptions {
   readonly timeouts?: Partial<Timeouts>;
   /** Other pages of the server. */
   readonly pages?: readonly PageHandler[];
-  /** Further variables of functions, such as those of a stage with an edge. They are asked for when a function is loaded. */
+  /** Further variables of functions, such as those of a stage with an edge. They are read when a function is loaded. */
   readonly variables?: (name: string) => Readonly<Record<string, string>>;
 }
 

@@ -13,7 +13,7 @@ const tables = `
   .split(/\s+/);
 
 /**
- * Makes a call and checks that it changed none of these tables, and that the ledger has no new row if it answered an
+ * Makes a call and checks that it changed none of these tables, and that the ledger has no new row if it returned an
  * error.
  */
 export async function unchanged<Given extends Response>({ sql }: Stack, call: () => Promise<Given>): Promise<Given> {

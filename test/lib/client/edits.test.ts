@@ -54,10 +54,10 @@ const kinds: readonly Kind[] = [
   },
   {
     kind: "role",
-    make: () => aRole(stack.sql),
+    make: () => aRole(stack.sql, "view-users"),
     open: (colophon, id) => opened(colophon.GET("/admin-roles/id/{id}", { path: { id } })),
     edit: (colophon) => colophon.editRole,
-    forms: [{ description: "Mine" }, { name: `Renamed ${crypto.randomUUID()}` }],
+    forms: [{ description: "Mine", permissions: [] }, { name: `Renamed ${crypto.randomUUID()}` }],
   },
 ];
 

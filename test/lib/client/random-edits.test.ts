@@ -47,7 +47,7 @@ const modify = <Item>(items: Item[], seed: number, fields: Partial<Item>) => {
   if (items.length > 0) Object.assign(pick(items, seed) as object, fields);
 };
 
-/** Another one each time: of two equal aliases it is unknown which one is gone, and no relation is added twice. */
+/** Another one each time: of two equal aliases it is unknown which one was removed, and no relation is added twice. */
 const nameOf = (seed: number) => `Name ${seed} ${randomUUID()}`;
 
 /** What a person may do with the form. */

@@ -86,7 +86,7 @@ describe("render: formats", () => {
 });
 
 describe("render: metadata", () => {
-  it("are gone: EXIF, GPS, comments, profiles", async () => {
+  it("are removed: EXIF, GPS, comments, profiles", async () => {
     const input = await sharp(await photograph(400, 300))
       .keepExif()
       .withIccProfile("p3")

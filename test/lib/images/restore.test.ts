@@ -105,25 +105,25 @@ describe("An image that was deleted", () => {
   });
 
   it.each([[[0, 1]], [[0]], [[1]]])(
-    "is gone if S3 deleted the objects %j for good, and nothing is written",
+    "is lost if S3 deleted the objects %j for good, and nothing is written",
     async (indexes) => {
       await images.deleteObjects([key]);
       for (const each of indexes) await expire(pairOf(key)[each] ?? "");
       s3.requests.length = 0;
 
-      expect(await images.restoreObjects(key)).toBe("gone");
+      expect(await images.restoreObjects(key)).toBe("deleted");
 
       expect(writes()).toEqual([]);
       expect(await stored()).toEqual([undefined, undefined]);
     },
   );
 
-  it("is not that of a longer key, and gone if it never was there", async () => {
+  it("is not that of a longer key, and lost if it never was there", async () => {
     await expire(key);
     await client.send(new PutObjectCommand({ Bucket, Key: `${key}.webp`, Body: "another one" }));
 
-    expect(await images.restoreObjects(key)).toBe("gone");
-    expect(await images.restoreObjects(newKey("users"))).toBe("gone");
+    expect(await images.restoreObjects(key)).toBe("deleted");
+    expect(await images.restoreObjects(newKey("users"))).toBe("deleted");
   });
 });
 
