@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import { createInterface } from "node:readline";
 import { freePort } from "../aws-local/http/free-port.ts";
 import { runCommand } from "../command/command.ts";
 import { callsFile, clientTypes } from "./client/calls.ts";
@@ -16,37 +16,19 @@ import { documentFile } from "./openapi/file.ts";
 async function withDemo<Result>(use: (url: string) => Promise<Result>): Promise<Result> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-openapi-"));
   const port = await freePort();
-  const args = [
-    join(import.meta.dirname, "../local/start.ts"),
-    "--port",
-    `${port}`,
-    "--data",
-    directory,
-    "--no-uploads",
-  ];
+  const start = join(import.meta.dirname, "../local/start.ts");
+  const args = [start, "--port", `${port}`, "--data", directory, "--no-uploads"];
   const service = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const exit = once(service, "exit");
   try {
-    if (!(await says(service.stdout, "Try:"))) throw new Error("npm start has ended");
-    return await use(`http://localhost:${port}`);
+    for await (const line of createInterface(service.stdout))
+      if (line.includes("Try:")) return await use(`http://localhost:${port}`);
+    throw new Error("npm start has ended");
   } finally {
     service.kill();
     await exit;
     await rm(directory, { recursive: true });
   }
-}
-
-/** Whether it prints these words before it ends. */
-async function says(output: Readable, words: string): Promise<boolean> {
-  let text = "";
-  for await (const chunk of output.iterator({ destroyOnReturn: false })) {
-    text += chunk;
-    if (text.includes(words)) {
-      output.resume();
-      return true;
-    }
-  }
-  return false;
 }
 
 const usage =
