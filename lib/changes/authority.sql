@@ -1,4 +1,4 @@
--- Whether a user holds a permission of this service, given by its key.
+-- Whether a user holds the permission of this service that has this key.
 create function has_permission(user_id bigint, permission text) returns boolean language plpgsql stable as $$
   begin
     return exists (
@@ -11,7 +11,7 @@ create function has_permission(user_id bigint, permission text) returns boolean 
   end
 $$;
 
--- The user of a session, and the status for a request with it; null is the permission that everybody has. Reads and
+-- The user of a session, and the status for a request with it; a null permission needs only the session. Reads and
 -- changes both call this function, since a function keeps its query plans.
 create function caller(
   session_digest text, permission text, user_missing integer, out id bigint, out username text, out status integer

@@ -1,7 +1,6 @@
 -- The two ways to all changes (lib/data-api/change.ts), but for signing in (make-sign-in.sql). Nothing else of a change
--- can be called by the service, so whoever has its passwords still changes nothing in somebody else's name. `clock` is
--- the database's, in milliseconds. all.ts has the lists of the changes, and repeats here each line with `each_…` for
--- all of them.
+-- can be called by the service, so its passwords alone change nothing in a user's name. `clock` is the database's, in
+-- milliseconds. all.ts has the lists of the changes, and repeats here each line with `each_…` for all of them.
 
 -- Makes a change for the caller whose session is in the request.
 create function make_change(

@@ -185,7 +185,7 @@ $$;
 
 -- The rows of a change behind a row of history, as many as may be, as people read them: the record, what it is called,
 -- what the row is there, its key without the record, and the kinds of the records to which columns lead.
-create function described_rows(wanted bigint, behind bigint, rows_max bigint) returns jsonb language sql stable as $$
+create function described_rows(described bigint, behind bigint, rows_max bigint) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
     'record', concat_ws('/', kind, row.owner),
     'name', case when listed.owner = 'id' and after is null then record_label(kind, row.owner) end,
@@ -209,14 +209,14 @@ create function described_rows(wanted bigint, behind bigint, rows_max bigint) re
   ) order by id, place), '[]')
   from
     (
-      select * from changed_rows where change_id = wanted and id > behind order by id, place limit rows_max
+      select * from changed_rows where change_id = described and id > behind order by id, place limit rows_max
     ) as row
     join history_tables() as listed using (table_name)
 $$;
 
 -- A change as people read it: how many records it added, edited and deleted, by kind; which one, if that is the only
--- one; and its rows, unless it has many records and is not wanted whole.
-create function described_change(wanted bigint, is_whole boolean) returns jsonb language sql stable as $$
+-- one; and its rows, unless it has many records and is not to be described whole.
+create function described_change(described bigint, is_whole boolean) returns jsonb language sql stable as $$
   with touched as (
     select
       kind, row.owner,
@@ -226,7 +226,7 @@ create function described_change(wanted bigint, is_whole boolean) returns jsonb 
         else 'edited'
       end as operation
     from changed_rows as row join history_tables() as listed using (table_name)
-    where change_id = wanted
+    where change_id = described
     group by kind, row.owner
   )
   select jsonb_build_object(
@@ -240,7 +240,9 @@ create function described_change(wanted bigint, is_whole boolean) returns jsonb 
         group by operation, kind
       ) as counted
     ),
-    'rows', case when is_whole or count(*) <= 20 then described_rows(wanted, 0, case when not is_whole then 200 end) end
+    'rows', case
+      when is_whole or count(*) <= 20 then described_rows(described, 0, case when not is_whole then 200 end)
+    end
   )
   from touched
 $$;

@@ -6,10 +6,10 @@ create function has_session(user_id bigint) returns boolean language sql stable 
   )
 $$;
 
-create function release_locks_of(holder bigint) returns void language plpgsql as $$
+create function release_locks_of(editor bigint) returns void language plpgsql as $$
   begin
-    delete from user_locks where editor_id = holder;
-    delete from contributor_locks where editor_id = holder;
+    delete from user_locks where editor_id = editor;
+    delete from contributor_locks where editor_id = editor;
   end
 $$;
 

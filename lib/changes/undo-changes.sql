@@ -2,7 +2,7 @@
 -- recorded result names no former image any more: the same request, sent again, would delete the objects once more.
 create function mark_undone(change_id bigint, by_id bigint) returns void language plpgsql as $$
   declare
-    taken_back bigint[];
+    undone_ids bigint[];
   begin
     update changes
     set
@@ -12,10 +12,10 @@ create function mark_undone(change_id bigint, by_id bigint) returns void languag
         else result
       end
     where id = change_id
-    returning undoes into taken_back;
+    returning undoes into undone_ids;
     perform mark_undone(id, case when by_id is null then change_id end)
     from changes
-    where id = any(taken_back) and undone_by is not distinct from case when by_id is not null then change_id end;
+    where id = any(undone_ids) and undone_by is not distinct from case when by_id is not null then change_id end;
   end
 $$;
 

@@ -23,10 +23,10 @@ create function former_key(table_name text, key jsonb, before jsonb) returns jso
 $$;
 
 -- A row that got another key counts by its latest one, also with what was done to it before.
-create function undo_rows(wanted bigint) returns undo_row[] language sql as $$
+create function undo_rows(undone_id bigint) returns undo_row[] language sql as $$
   select array(
     with recursive changed as (
-      select * from changed_rows where change_id = wanted
+      select * from changed_rows where change_id = undone_id
     ), moved as (
       select id, id as latest_id, table_name, former_key(table_name, key, before) as key, key as latest_key
       from
@@ -78,7 +78,7 @@ $$;
 -- The newest change after this one that touched a row, or one of these columns of it; null if none is known. Changes
 -- that were taken back, or only take back a later change, count if there is no other. The row may have got another key,
 -- or come from another record.
-create function later_change(undone_id bigint, wanted undo_row, columns text[]) returns bigint
+create function later_change(undone_id bigint, touched undo_row, columns text[]) returns bigint
   language sql stable as $$
   select coalesce(
     max(change_id) filter (where undone_by is null and (undoes is null or undone_id >= any(undoes))),
@@ -87,10 +87,10 @@ create function later_change(undone_id bigint, wanted undo_row, columns text[]) 
   from changed_rows as row join changes on changes.id = change_id
   where
     change_id > undone_id
-    and owners @> array[wanted.owner]
-    and table_name = wanted.table_name
-    and wanted.key in (row.key, former_key(table_name, row.key, before))
-    and (columns is null or before is null or after is null or after ?| (columns || wanted.owner_column))
+    and owners @> array[touched.owner]
+    and table_name = touched.table_name
+    and touched.key in (row.key, former_key(table_name, row.key, before))
+    and (columns is null or before is null or after is null or after ?| (columns || touched.owner_column))
     and transaction <> pg_current_xact_id()
 $$;
 
@@ -142,7 +142,7 @@ create function taken_values(rows undo_row[]) returns table (touched undo_row, c
                     cast(null as %2$I), coalesce((touched).current, '{}') || (touched).before
                   )
                 where %3$s
-              ) as wanted
+              ) as restored
               join (select jsonb_build_array(%4$s) as key, %6$I as owner, %1$s from %2$I where %3$s) as other
                 using (%5$s)
             where other.key <> (touched).key
@@ -465,7 +465,7 @@ create function excerpt(value jsonb) returns jsonb language sql immutable as $$
 $$;
 
 -- The first hundred conflicts with such effects as a result has them, once for each place.
-create function conflicts_in_answer(change_id bigint, conflicts undo_conflict[], effects text[]) returns jsonb
+create function conflicts_in_result(change_id bigint, conflicts undo_conflict[], effects text[]) returns jsonb
   language sql stable as $$
   select coalesce(jsonb_agg(conflict), '[]')
   from (
@@ -518,7 +518,7 @@ create function undo_change(change changes, is_forced boolean) returns jsonb lan
       return jsonb_build_object('reason', reason);
     end if;
     if not is_forced and exists (select from unnest(conflicts) where effect not like 'loses %') then
-      return jsonb_build_object('conflicts', conflicts_in_answer(change.id, conflicts, '{overrides, leaves %}'));
+      return jsonb_build_object('conflicts', conflicts_in_result(change.id, conflicts, '{overrides, leaves %}'));
     end if;
 
     rows = array(
@@ -569,8 +569,8 @@ create function undo_change(change changes, is_forced boolean) returns jsonb lan
       raise sqlstate 'REFUS' using message = reason;
     end if;
     return jsonb_build_object(
-      'overridden', conflicts_in_answer(change.id, conflicts, '{overrides}'),
-      'leftOut', conflicts_in_answer(change.id, conflicts, '{leaves %, loses %}')
+      'overridden', conflicts_in_result(change.id, conflicts, '{overrides}'),
+      'leftOut', conflicts_in_result(change.id, conflicts, '{leaves %, loses %}')
     );
   exception
     when sqlstate 'REFUS' then

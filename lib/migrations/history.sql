@@ -233,13 +233,13 @@ create or replace function record_rows() returns trigger
   $$;
 
 -- Each table has the triggers that the list and the catalogue of PostgreSQL say. Others are left as they are, since a
--- new one waits for everybody who writes its table.
+-- new one waits for all transactions that write its table.
 do $$
   declare
-    wanted record;
+    required record;
     name text;
   begin
-    for wanted in
+    for required in
       select
         listed.table_name,
         listed.tags,
@@ -263,18 +263,18 @@ do $$
           select
           from pg_trigger
           where
-            tgrelid = cast(wanted.table_name as regclass)
+            tgrelid = cast(required.table_name as regclass)
             and tgname = 'record_' || name
-            and pg_get_triggerdef(oid) like '% ' || replace(wanted.function, '_', '\_')
+            and pg_get_triggerdef(oid) like '% ' || replace(required.function, '_', '\_')
         );
-        call add_triggers(wanted.table_name, 'record', wanted.function, array[name]);
+        call add_triggers(required.table_name, 'record', required.function, array[name]);
       end loop;
-      if wanted.tags <> '{}' and not exists (
-        select from pg_trigger where tgrelid = cast(wanted.table_name as regclass) and tgname = 'tag_truncate'
+      if required.tags <> '{}' and not exists (
+        select from pg_trigger where tgrelid = cast(required.table_name as regclass) and tgname = 'tag_truncate'
       ) then
         execute format(
           'create trigger tag_truncate after truncate on %I for each statement execute function tag_everything()',
-          wanted.table_name
+          required.table_name
         );
       end if;
     end loop;

@@ -34,17 +34,17 @@ export interface SlowMigration {
 /** The Data API's call that began the statement. */
 interface Call {
   readonly ended: Promise<void>;
-  /** What it ended with, if anything was heard of the statement. */
-  outcome: "pending" | "unheard" | "succeeded" | Error;
+  /** What it ended with, "unknown" if the call broke off or timed out. */
+  outcome: "pending" | "unknown" | "succeeded" | Error;
 }
 
-/** A statement that ends unheard is run again, and then has nothing left to do; one that fails unheard would fail again. */
+/** A statement whose outcome is unknown is run again: it has nothing left to do then, or fails again. */
 const runsMax = 3;
 
 /**
  * Runs the one statement of a slow migration outside a transaction, and watches it until it is done, also when another
  * process has begun it. It may run for hours, the Data API's calls for 45 s. So the statement is one that can be
- * repeated: it is done when a call of it succeeds, which it does at once after it has succeeded unheard.
+ * repeated: it is done when a call of it succeeds, which it does at once after it has succeeded unnoticed.
  * @param endBy until when this process watches, by `performance.now()`
  * @returns whether it was applied now
  * @throws {StillRunning} when `endBy` comes first: a later run goes on watching
@@ -56,7 +56,7 @@ export async function applySlowly(migration: SlowMigration, endBy: number): Prom
     const begun = await withMigrationLock(async (send) => {
       if (await isApplied(send)) return "applied before";
       if (await runOf(script)) return {};
-      if (runs > 1 && (await invalidIndexOf(script, send))) throw new Error(failedUnheard);
+      if (runs > 1 && (await invalidIndexOf(script, send))) throw new Error(failedUnnoticed);
       if (performance.now() > endBy) throw new StillRunning(toBeContinued("has yet to run"));
       const call = callWith(script);
       // Until others see it run, the lock keeps them from beginning it, too.
@@ -69,10 +69,10 @@ export async function applySlowly(migration: SlowMigration, endBy: number): Prom
     if (typeof begun === "string") return begun === "applied now";
     await watch(migration, begun.call, endBy);
   }
-  throw new Error(failedUnheard);
+  throw new Error(failedUnnoticed);
 }
 
-const failedUnheard =
+const failedUnnoticed =
   "its statement ended after its call, without success: PostgreSQL's log says why. The next run begins it anew";
 const toBeContinued = (state: string) => `${state}; run ops-migrate or the deployment again, which goes on watching it`;
 
@@ -140,13 +140,13 @@ const pauseDuring = (call: Call | undefined, milliseconds: number): Promise<void
   call?.outcome === "pending" ? Promise.race([call.ended, sleep(milliseconds)]) : sleep(milliseconds);
 
 function callWith(script: Script): Call {
-  const heard = runScript(marked(script), sendSlowly).then(
+  const outcome = runScript(marked(script), sendSlowly).then(
     () => "succeeded" as const,
-    (error) => (isFault(error) || error.name === "StatementTimeoutException" ? ("unheard" as const) : error),
+    (error) => (isFault(error) || error.name === "StatementTimeoutException" ? ("unknown" as const) : error),
   );
   const call: Call = {
     outcome: "pending",
-    ended: heard.then((outcome) => {
+    ended: outcome.then((outcome) => {
       call.outcome = outcome;
     }),
   };

@@ -6,11 +6,11 @@ import type { NameOf } from "./changes-in-words.ts";
 
 const namesSchema = z.record(z.string(), z.string());
 
-/** Tells something with the names of records: once to learn which it needs, and once more when they are read. */
-export async function readNames<Told>(tell: (nameOf: NameOf) => Told, deadline: number): Promise<Told> {
+/** Describes something with the names of records: once to learn which it needs, and once more when they are read. */
+export async function readNames<Result>(describe: (nameOf: NameOf) => Result, deadline: number): Promise<Result> {
   const records = new Set<string>();
-  tell((record) => void records.add(record));
+  describe((record) => void records.add(record));
   const found = await readText(changes.namesOf([...records]), empty, deadline);
   const names = namesSchema.parse(JSON.parse(found?.text ?? "{}"));
-  return tell((record) => names[record]);
+  return describe((record) => names[record]);
 }

@@ -26,7 +26,7 @@ export const undoResult = (batches: readonly UndoBatch[], isDone: boolean, deadl
   );
 
 /**
- * The id of a user, who is given by it or by a name.
+ * The id of a user, named by the id or by a name.
  * @throws unless it belongs to one user
  */
 export async function userIdOf(user: string | number): Promise<number> {
