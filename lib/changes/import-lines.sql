@@ -40,7 +40,7 @@ create function said_slug(external_id text) returns text language sql immutable 
 $$;
 
 -- The slug that a new record must get, if the line says one.
-create function wanted_slug(line import_line) returns text language sql immutable as $$
+create function requested_slug(line import_line) returns text language sql immutable as $$
   select coalesce(line.object ->> 'slug', said_slug(line.external_id))
 $$;
 
@@ -85,7 +85,7 @@ create function found_references(leads import_reference[]) returns import_refere
   with known as materialized (
     select parent, record.name, record.id
     from
-      (select parent, array_agg(distinct name) as names from unnest(leads) group by parent) as asked
+      (select parent, array_agg(distinct name) as names from unnest(leads) group by parent) as named
       cross join lateral imported_ids(parent, names) as record
   ), added as materialized (
     select
@@ -110,11 +110,11 @@ create function found_references(leads import_reference[]) returns import_refere
 $$;
 
 -- The rows with the ids of the records that they name.
-create function led_rows(given import_row[], leads import_reference[]) returns import_row[] language sql as $$
+create function led_rows(elements import_row[], leads import_reference[]) returns import_row[] language sql as $$
   select array(
     select cast(row(line, table_name, place, object || coalesce(ids, '{}')) as import_row)
     from
-      unnest(given)
+      unnest(elements)
       left join (
         select line, table_name, place, jsonb_object_agg(column_name, id) as ids
         from unnest(leads)

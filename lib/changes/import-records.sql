@@ -1,10 +1,10 @@
--- Makes the rows of a list those that are wanted, for these owners; returns the owners whose list was not so, whatever
--- its order. Rows that are the same by the list's unique index, or by all values if it has none, keep their ids. Rows
--- whose key has their position are replaced where that differs.
-create function replace_list(list_table text, owner_column text, owners bigint[], wanted jsonb) returns bigint[]
+-- Makes the rows of a list those that are requested, for these owners; returns the owners whose list was not so,
+-- whatever its order. Rows that are the same by the list's unique index, or by all values if it has none, keep their
+-- ids. Rows whose key has their position are replaced where that differs.
+create function replace_list(list_table text, owner_column text, owners bigint[], requested jsonb) returns bigint[]
   language plpgsql as $$
   declare
-    columns text[] = writable_columns(list_table, array(select jsonb_object_keys(wanted -> 0)));
+    columns text[] = writable_columns(list_table, array(select jsonb_object_keys(requested -> 0)));
     unique_columns text[] = (
       select array_agg(cast(attname as text))
       from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey)
@@ -18,7 +18,7 @@ create function replace_list(list_table text, owner_column text, owners bigint[]
     updated jsonb;
   begin
     if owners is null and (unique_columns is null or is_ordered) then
-      perform insert_alike(list_table, columns, wanted) where wanted <> '[]';
+      perform insert_alike(list_table, columns, requested) where requested <> '[]';
       return '{}';
     end if;
     columns = coalesce(columns, array[owner_column]);
@@ -34,7 +34,7 @@ create function replace_list(list_table text, owner_column text, owners bigint[]
             from %5$I
             where %1$I = any($1)
           ) as current (owner, key, name, value)
-        ), wanted as (
+        ), requested as (
           select *, row_number() over (partition by owner, jsonb_hash_extended(name, 0) order by place) as copy
           from (
             select cast(object ->> %1$L as bigint), jsonb_build_array(%6$s), object, place
@@ -42,9 +42,9 @@ create function replace_list(list_table text, owner_column text, owners bigint[]
           ) as said (owner, name, value, place)
         ), compared as (
           select
-            owner, key, place, stored.value as former, wanted.value as latter,
-            bool_or(stored.%7$I is distinct from wanted.%7$I) over (partition by owner) as is_changed
-          from stored full join wanted using (owner, name, copy)
+            owner, key, place, stored.value as former, requested.value as latter,
+            bool_or(stored.%7$I is distinct from requested.%7$I) over (partition by owner) as is_changed
+          from stored full join requested using (owner, name, copy)
           where copy = 1 or not $3
         )
         select
@@ -67,7 +67,7 @@ create function replace_list(list_table text, owner_column text, owners bigint[]
       case when is_ordered then 'name' else 'value' end
     )
     into changed, removed, added, updated
-    using owners, wanted, unique_columns is not null, is_ordered;
+    using owners, requested, unique_columns is not null, is_ordered;
     perform delete_rows(list_table, removed) where removed <> '[]';
     perform update_rows(list_table, updated) where updated <> '[]';
     perform insert_alike(list_table, columns, added) where added <> '[]';
@@ -76,7 +76,7 @@ create function replace_list(list_table text, owner_column text, owners bigint[]
 $$;
 
 -- Why lines are refused for an image: another record has it, or an earlier line gets it, or it is about to be removed.
-create function refused_images(lines import_line[], given import_row[]) returns setof import_outcome
+create function refused_images(lines import_line[], elements import_row[]) returns setof import_outcome
   language plpgsql as $$
   begin
     return query
@@ -89,7 +89,7 @@ create function refused_images(lines import_line[], given import_row[]) returns 
               select number, 'image', object ->> 'image' from unnest(lines)
               union all
               select line, format('volumes.%s.cover', place - 1), object ->> 'cover'
-              from unnest(given)
+              from unnest(elements)
               where table_name = 'volumes'
             ) as said (line, field, image)
             join unnest(lines) as own on own.number = line
@@ -97,16 +97,16 @@ create function refused_images(lines import_line[], given import_row[]) returns 
             image is not null
             and image is distinct from current ->> 'image'
             and (table_name <> 'series' or not exists (select from volumes where series_id = own.id and cover = image))
-        ) as wanted
+        ) as used
         cross join lateral (
           select case
             when rank > 1
-              or exists (select from contributors where contributors.image = wanted.image)
-              or exists (select from publishers where publishers.image = wanted.image)
-              or exists (select from users where users.image = wanted.image)
-              or exists (select from volumes where cover = wanted.image)
+              or exists (select from contributors where contributors.image = used.image)
+              or exists (select from publishers where publishers.image = used.image)
+              or exists (select from users where users.image = used.image)
+              or exists (select from volumes where cover = used.image)
               then 'another record has it'
-            when exists (select from images_to_remove where key = wanted.image) then 'this image is about to be removed'
+            when exists (select from images_to_remove where key = used.image) then 'this image is about to be removed'
           end
         ) as found (reason)
       where reason is not null;
@@ -138,7 +138,7 @@ create function refused_names(lines import_line[]) returns setof import_outcome 
       from unnest(first_keys, last_keys) as named (first_key, last_key)
       union
       select
-        'contributors/' || regexp_replace(coalesce(wanted_slug(line), made), '(-[0-9]+)+$', '')
+        'contributors/' || regexp_replace(coalesce(requested_slug(line), made), '(-[0-9]+)+$', '')
       from unnest(lines) as line
       where is_new
       order by 1
@@ -154,7 +154,7 @@ create function refused_names(lines import_line[]) returns setof import_outcome 
 $$;
 
 -- Adds records, whose ids are known. The keys of aliases are as triggers keep them, which have nothing left to do.
-create function add_records(target text, lines import_line[], given import_row[]) returns void language plpgsql as $$
+create function add_records(target text, lines import_line[], elements import_row[]) returns void language plpgsql as $$
   declare
     added jsonb = (
       select jsonb_agg(
@@ -162,7 +162,7 @@ create function add_records(target text, lines import_line[], given import_row[]
         || case
           when made is null then '{}'
           else jsonb_build_object(
-            'external_id', external_id, 'slug', coalesce(wanted_slug(line), made), 'alias_keys', coalesce(keys, '')
+            'external_id', external_id, 'slug', coalesce(requested_slug(line), made), 'alias_keys', coalesce(keys, '')
           )
         end
         order by number
@@ -172,7 +172,7 @@ create function add_records(target text, lines import_line[], given import_row[]
         left join (
           select
             line, string_agg(name_key(coalesce(object ->> 'name', object ->> 'title')), chr(10) order by place)
-          from unnest(given)
+          from unnest(elements)
           where table_name like '%\_aliases'
           group by line
         ) as alias (of_line, keys) on of_line = number
@@ -185,25 +185,25 @@ create function add_records(target text, lines import_line[], given import_row[]
       from
         unnest(lines) as line
         join current_rows(target, (
-          select jsonb_agg(jsonb_build_array(id)) from unnest(lines) as line where is_new and wanted_slug(line) <> ''
+          select jsonb_agg(jsonb_build_array(id)) from unnest(lines) as line where is_new and requested_slug(line) <> ''
         )) as present on key = jsonb_build_array(id)
-      where present.current ->> 'slug' <> wanted_slug(line)
+      where present.current ->> 'slug' <> requested_slug(line)
     ) then
-      raise unique_violation using message = 'A slug was made from a name before it was given';
+      raise unique_violation using message = 'A slug was made from a name before a line requested it';
     end if;
   end
 $$;
 
 -- Adds and edits the records of a table. The caller has locked contributors that exist.
 create function import_records_of(
-  target text, lines import_line[], given import_row[], leads import_reference[], refused bigint[]
+  target text, lines import_line[], elements import_row[], leads import_reference[], refused bigint[]
 ) returns setof import_outcome language plpgsql as $$
   declare
     owner_column text = (select kind || '_id' from history_tables() where table_name = target);
     outcomes import_outcome[];
     list_table text;
     owners bigint[];
-    wanted jsonb;
+    requested jsonb;
     changed_ids bigint[] = '{}';
   begin
     lines = array(
@@ -226,10 +226,10 @@ create function import_records_of(
     end if;
     outcomes = array(select refusal from import_refusals(target, lines, leads, refused) as refusal) || outcomes;
     lines = without_refused(lines, outcomes);
-    outcomes = outcomes || array(select refusal from refused_images(lines, given) as refusal);
+    outcomes = outcomes || array(select refusal from refused_images(lines, elements) as refusal);
     lines = without_refused(lines, outcomes);
     leads = array(select lead from unnest(leads) as lead join unnest(lines) on number = lead.line);
-    perform add_records(target, lines, given);
+    perform add_records(target, lines, elements);
 
     if exists (select from unnest(leads) where parent = 'tags' and id is null) then
       insert into tags (name)
@@ -243,9 +243,9 @@ create function import_records_of(
       order by line, place;
       leads = found_references(leads);
     end if;
-    given = led_rows(array(select said from unnest(given) as said join unnest(lines) on number = said.line), leads);
-    for list_table, owners, wanted in
-      select name, edited_ids, coalesce(elements, '[]')
+    elements = led_rows(array(select row from unnest(elements) as row join unnest(lines) on number = row.line), leads);
+    for list_table, owners, requested in
+      select name, edited_ids, coalesce(objects, '[]')
       from
         (
           select name, array_agg(id) filter (where not is_new) as edited_ids
@@ -255,12 +255,12 @@ create function import_records_of(
         left join (
           select
             said.table_name as name,
-            jsonb_agg(said.object || jsonb_build_object(owner_column, id) order by line, place) as elements
-          from unnest(given) as said join unnest(lines) on number = line
+            jsonb_agg(said.object || jsonb_build_object(owner_column, id) order by line, place) as objects
+          from unnest(elements) as said join unnest(lines) on number = line
           group by said.table_name
         ) as rows using (name)
     loop
-      changed_ids = changed_ids || replace_list(list_table, owner_column, owners, wanted);
+      changed_ids = changed_ids || replace_list(list_table, owner_column, owners, requested);
     end loop;
 
     lines = array(
@@ -302,7 +302,7 @@ create function import_relations_of(
     outcomes import_outcome[] = array(
       select refusal from import_refusals(target, lines, leads, refused) as refusal
     );
-    given import_row[] = led_rows(
+    elements import_row[] = led_rows(
       array(
         select cast(row(number, table_name, 0, object) as import_row) from unnest(without_refused(lines, outcomes))
       ),
@@ -313,11 +313,11 @@ create function import_relations_of(
   begin
     select owner, listed.most into owner_column, most from history_tables() as listed where table_name = target;
     with said as (
-      select min(line) as line, object, object -> owner_column as owner from unnest(given) group by object
+      select min(line) as line, object, object -> owner_column as owner from unnest(elements) group by object
     ), stored as (
       select object -> owner_column as owner, object
       from relations_of(
-        target, owner_column, array(select cast(object -> owner_column as bigint) from unnest(given))
+        target, owner_column, array(select cast(object -> owner_column as bigint) from unnest(elements))
       ) as object
     ), lacking as (
       select
@@ -359,7 +359,7 @@ $$;
 
 -- Imports lines as if they came one by one, which they do where they depend on each other: when one gives up a name
 -- that another one takes, or two want the same one. Records come before what leads to them.
-create function import_lines(lines import_line[], given import_row[], leads import_reference[])
+create function import_lines(lines import_line[], elements import_row[], leads import_reference[])
   returns setof import_outcome language plpgsql as $$
   declare
     found_leads import_reference[] = found_references(
@@ -386,7 +386,8 @@ create function import_lines(lines import_line[], given import_row[], leads impo
         );
       else
         outcomes = outcomes || array(
-          select outcome from import_records_of(target, own, given, found_leads, refused_numbers(outcomes)) as outcome
+          select outcome
+          from import_records_of(target, own, elements, found_leads, refused_numbers(outcomes)) as outcome
         );
       end if;
     end loop;
@@ -395,8 +396,8 @@ create function import_lines(lines import_line[], given import_row[], leads impo
     if half = cardinality(lines) then
       raise;
     end if;
-    return query select * from import_lines(trim_array(lines, cardinality(lines) - half), given, leads);
-    return query select * from import_lines(lines[half + 1:], given, leads);
+    return query select * from import_lines(trim_array(lines, cardinality(lines) - half), elements, leads);
+    return query select * from import_lines(lines[half + 1:], elements, leads);
   end
 $$;
 

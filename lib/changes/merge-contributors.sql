@@ -2,7 +2,7 @@
 -- another's, nor lose what it shares with others.
 create function merge_error(kept_id bigint, merged_ids bigint[]) returns text language sql stable as $$
   select case
-    when merged.id is null then format('Contributor %s does not exist', asked.id)
+    when merged.id is null then format('Contributor %s does not exist', requested.id)
     else format(
       'Contributor %s %s, but contributor %s %s',
       kept_id, coalesce('belongs to client ' || kept.client_id, 'is shared by all clients'),
@@ -10,8 +10,8 @@ create function merge_error(kept_id bigint, merged_ids bigint[]) returns text la
     )
   end
   from
-    unnest(kept_id || merged_ids) with ordinality as asked (id, place)
-    left join contributors as merged on merged.id = asked.id
+    unnest(kept_id || merged_ids) with ordinality as requested (id, place)
+    left join contributors as merged on merged.id = requested.id
     left join contributors as kept on kept.id = kept_id
   where merged.id is null or merged.scope <> kept.scope
   order by place
