@@ -102,20 +102,8 @@ describe("npm run invoke", () => {
     const words = ["ops/remove-images", "--url", gateway.url, "--data", built.outdir];
 
     expect(await run(words)).toEqual({ code: 1, output: "", complaint: "RangeError: too far\n" });
-    const { code, output } = await run([...words, "--json"]);
-    expect(code).toBe(1);
-    expect(JSON.parse(output)).toMatchObject({ errorType: "RangeError", errorMessage: "too far" });
-  });
-
-  it("sends nothing that the function would not accept", async () => {
-    const days = locally("ops/tidy", { payload: '{"days": 0}' });
-    await expect(days).rejects.toThrow("Invalid payload: days: ");
-    const other = '{"resource": "/publishers", "httpMethod": "GET", "requestContext": {}}';
-    await expect(locally("admin-roles/list", { payload: other })).rejects.toThrow(
-      "The payload is no event of admin-roles/list, which serves GET /admin-roles",
-    );
-
-    expect(built.seen()).toEqual([]);
+    const output = expect.stringMatching(/^{\n {2}"errorType": "RangeError",\n {2}"errorMessage": "too far"/);
+    expect(await run([...words, "--json"])).toMatchObject({ code: 1, output });
   });
 
   it("would send the sample of every function", async () => {
@@ -126,24 +114,23 @@ describe("npm run invoke", () => {
     }
   });
 
+  const otherEvent = '{"resource": "/publishers", "httpMethod": "GET", "requestContext": {}}';
   it.each<[string, Partial<Invocation>, string | RegExp]>([
     ["ops-nothing", {}, "There is no function ops-nothing. There are:\n  admin-contributors/add\n"],
     ["ops-import-", {}, "There is no function ops-import-; did you mean ops-import?"],
     ["ops/issue-refresh-token", { payload: "{}" }, "Invalid payload: username: is missing; days: is missing"],
     ["ops/tidy", { payload: '{"days": "3"}' }, "Invalid payload: days: must be a number"],
     ["ops/tidy", { payload: '{"days": 4000}' }, "Invalid payload: days: must be at most 3650"],
-    [
-      "ops/import",
-      { payload: '{"source": "", "format": "csv", "z": 1}' },
-      /source: must have .* 1 character; .*; z: un/,
-    ],
+    ["ops/import", { payload: '{"source": "", "z": 1}' }, /source: must have at least 1 character; z: unknown/],
+    ["admin-roles/list", { payload: otherEvent }, "no event of admin-roles/list, which serves GET /admin-roles"],
     ["ops/tidy", { payload: "nowhere.json" }, "nowhere.json"],
     ["ops/tidy", { data: "nowhere" }, "There are no credentials in nowhere: is npm start running?"],
     ["ops/tidy", { tokenSource: "TOKEN" }, "--token-from is for endpoints"],
     ["ops/tidy", { stage: "prod" }, "--url and --data are for the local service"],
     ["ops/tidy", { stage: "beta", url: undefined, data: undefined }, "There is no stage beta in infra/stages.ts"],
-  ])("explains what is wrong: %s %j", async (name, given, reason) => {
-    await expect(locally(name, given)).rejects.toThrow(reason);
+  ])("explains what is wrong, and sends nothing: %s %j", async (name, input, reason) => {
+    await expect(locally(name, input)).rejects.toThrow(reason);
+    expect(built.seen()).toEqual([]);
   });
 });
 

@@ -108,17 +108,17 @@ describe("npm run invoke -- ops/list-changes", () => {
 });
 
 describe("npm run invoke -- ops/undo", () => {
-  it("tells what would be undone, and what was", async () => {
+  it("tells what was undone", async () => {
     const { id } = await aContributor(stack.sql, { first_name: "Rumiko", public: false });
     await edit(id, { first_name: "Rumika", public: true });
     const change = await newest();
-    const lines = [like(`^${change} +${time}  ada  public yes → no$`), like('^ +first_name "Rumika" → "Rumiko"$')];
 
-    const would = await printed("ops/undo", { change, dryRun: true });
-    expect(would).toEqual(["Would undo 1 change", like("^id.* would be done$"), ...lines]);
-
-    const did = await printed("ops/undo", { change });
-    expect(did).toEqual([`Undid 1 change, as change ${await newest()}`, like("^id.* done$"), ...lines]);
+    expect(await printed("ops/undo", { change })).toEqual([
+      like("^Undid 1 change, as change \\d+$"),
+      like("^id.* done$"),
+      like(`^${change} +${time}  ada  public yes → no$`),
+      like('^ +first_name "Rumika" → "Rumiko"$'),
+    ]);
   });
 
   it("tells what was changed again since, by whom, and what is undone in spite of that; ends with 1 unless all is", async () => {
@@ -140,7 +140,7 @@ describe("npm run invoke -- ops/undo", () => {
     expect(await run("ops/undo", { change, dryRun: true })).toMatchObject({ code: 1 });
     expect(await printed("ops/undo", { change, force: true, dryRun: true }, 160)).toEqual([
       "Would undo 1 change",
-      like("^id"),
+      like("^id.* would be done$"),
       like('first_name "C" → "Hiromu"$'),
       like(`overrides first_name: "C", ${by}$`),
       like(`left out aliases/${alias?.id}: gone, ${by}$`),
