@@ -125,9 +125,9 @@ describe("A long list", () => {
     });
 
     it.each([
-      ["identity", undefined],
+      ["identity", null],
       ["gzip, br", "gzip"],
-      ["gzip;q=0", undefined],
+      ["gzip;q=0", null],
     ])("is whole where a chunk ends within a character, and compressed if accepted: %s", async (accepted, encoding) => {
       await stack.sql`
         insert into contributors (first_name, last_name, slug, public)
@@ -135,13 +135,12 @@ describe("A long list", () => {
       `;
 
       const url = `${stack.url}/contributors?client=1&search=${encodeURIComponent("😀")}`;
-      const sent = request(url, { headers: { "Accept-Encoding": accepted } }).end();
-      const [response] = (await once(sent, "response")) as [IncomingMessage];
+      const response = await fetch(url, { headers: { "Accept-Encoding": accepted } });
 
-      const content = textOf(await buffer(response), encoding);
-      expect(response.headers["content-encoding"]).toBe(encoding);
-      expect(response.headers.vary).toContain("Accept-Encoding");
-      const names = JSON.parse(content).contributors.map(({ first_name }: { first_name: string }) => first_name);
+      expect(response.headers.get("content-encoding")).toBe(encoding);
+      expect(response.headers.get("vary")).toContain("Accept-Encoding");
+      const { contributors } = (await response.json()) as { contributors: { first_name: string }[] };
+      const names = contributors.map(({ first_name }) => first_name);
       expect(names).toEqual(Array(400).fill("😀".repeat(100)));
       await stack.sql`delete from contributors where slug like 'emoji-%'`;
     });

@@ -37,40 +37,35 @@ interface Rows {
   readonly caller: Person;
 }
 
-const kinds = [
-  ["admin-users", (sql: Sql) => aUser(sql), "users", "user_locks", "user_id"],
-  ["admin-contributors", (sql: Sql) => aContributor(sql), "contributors", "contributor_locks", "contributor_id"],
-] as const;
-
-const stuck = kinds.flatMap(([resource, make, table, locks, reference]) =>
-  (
-    [
-      ["the record", ({ sql, id }: Rows) => sql`delete from ${identifier(table)} where id = ${id}`],
-      ["the caller", ({ sql, caller }: Rows) => sql`select from users where id = ${caller.id} for update`],
+describe.each([
+  ["admin-users", aUser, "users", "user_locks", "user_id"],
+  ["admin-contributors", aContributor, "contributors", "contributor_locks", "contributor_id"],
+] as const)(
+  "A detail in %s is shown without an edit lock, and the log warns",
+  (resource, make, table, locks, reference) => {
+    it.each<[string, (rows: Rows) => Promise<unknown>]>([
+      ["the record", ({ sql, id }) => sql`delete from ${identifier(table)} where id = ${id}`],
+      ["the caller", ({ sql, caller }) => sql`select from users where id = ${caller.id} for update`],
       [
         "the edit lock",
-        ({ sql, id, caller }: Rows) =>
+        ({ sql, id, caller }) =>
           sql`insert into ${identifier(locks)} ${row({ [reference]: id, editor_id: caller.id, expires_at: new Date() })}`,
       ],
-    ] as const
-  ).map(([what, hold]) => [resource, what, make, hold] as const),
-);
+    ])("while a stuck change has %s", async (_, hold) => {
+      const { id } = await make(stack.sql);
+      const caller = await anAdministrator(stack.sql);
+      const open = () => stack.call(`${resource}/id`, { as: caller.token, path: { id } });
 
-describe("A detail is shown without an edit lock, and the log warns", () => {
-  it.each(stuck)("in %s while a stuck change has %s", async (resource, _, make, hold) => {
-    const { id } = await make(stack.sql);
-    const caller = await anAdministrator(stack.sql);
-    const open = () => stack.call(`${resource}/id`, { as: caller.token, path: { id } });
+      const { status, body, headers } = await stack.sql.begin(async (sql) => {
+        await hold({ sql, id, caller });
+        return open();
+      });
 
-    const { status, body, headers } = await stack.sql.begin(async (sql) => {
-      await hold({ sql: sql, id, caller });
-      return open();
+      expect([status, body.id]).toEqual([200, id]);
+      expect(warnings()).toEqual([[`${resource}-id`, headers.get("x-amzn-requestid")]]);
     });
-
-    expect([status, body.id]).toEqual([200, id]);
-    expect(warnings()).toEqual([[`${resource}-id`, headers.get("x-amzn-requestid")]]);
-  });
-});
+  },
+);
 
 const reads = endpoints.filter((each) => each.method === "GET" && !isNavigation(each));
 
