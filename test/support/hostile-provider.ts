@@ -2,9 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
-import type { Person } from "./people.ts";
 import { aLinkedUser, type Browser } from "./sign-in.ts";
-import { type Stack, type StackOptions, startStack } from "./stack.ts";
+import { type StackOptions, startStack } from "./stack.ts";
 
 /** Responds to a path in another way than it should. */
 export type Responder = (response: ServerResponse, request: IncomingMessage) => unknown;
@@ -40,11 +39,8 @@ export async function startHostileProvider(): Promise<HostileProvider> {
 
   const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? "";
-    provider.requests.push({
-      path,
-      body: await text(request),
-      authorization: request.headers.authorization ?? "",
-    });
+    const { authorization = "" } = request.headers;
+    provider.requests.push({ path, body: await text(request), authorization });
     const other = provider.responses.get(path);
     if (other) return other(response, request);
     if (path === "/.well-known/openid-configuration")
@@ -95,27 +91,18 @@ export async function newSigner(kid: string = crypto.randomUUID()) {
   };
 }
 
-/** A stack whose users sign in at a hostile provider. Its user Ada has the subject `ada` there. */
-export interface HostileStack {
-  readonly provider: HostileProvider;
-  readonly stack: Stack;
-  readonly ada: Person;
-  close(): Promise<void>;
-}
+export type HostileStack = Awaited<ReturnType<typeof startHostileStack>>;
 
-export async function startHostileStack(options: StackOptions = {}): Promise<HostileStack> {
+/** A stack whose users sign in at a hostile provider. Its user Ada has the subject `ada` there. */
+export async function startHostileStack(options: StackOptions = {}) {
   const provider = await startHostileProvider();
   const stack = await startStack({ ...options, signIn: provider.issuer });
   const ada = await aLinkedUser(stack, provider.issuer, "ada");
-  return {
-    provider,
-    stack,
-    ada,
-    async close() {
-      await stack.close();
-      await provider.close();
-    },
+  const close = async () => {
+    await stack.close();
+    await provider.close();
   };
+  return { provider, stack, ada, close };
 }
 
 /** What binds an attempt to the provider's response. */
