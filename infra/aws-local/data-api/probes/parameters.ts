@@ -127,7 +127,6 @@ export const parameters = bySource({
   ],
   [source.unproved]: [
     typed("doubleValue is float8", double(0.5), "double precision"),
-    bound("names differ by case", "select :a, :A", { a: long(1), A: long(2) }, row(long(1), long(2))),
     bound("a value without a name", "select 1", { x: long(1) }, row(long(1))),
     probe(":= is left alone", "do 'declare n int; begin n := 1; end'", done),
     probe(":= in a dollar-quoted text", "do $$ declare n int; begin n := 1; end $$", done),
