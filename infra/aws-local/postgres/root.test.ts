@@ -1,8 +1,8 @@
 import { chmod, chown, lstat, mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { withConnection } from "./connection.ts";
 import { copyPrograms } from "./root.ts";
 import { type Postgres, startPostgres } from "./server.ts";
 
@@ -72,15 +72,11 @@ describe.runIf(process.getuid?.() === 0)("PostgreSQL of root in a folder that on
   const lines: string[] = [];
   const start = () => startPostgres({ directory: cluster(), durable: false, report: (line) => lines.push(line) });
 
-  async function run(server: Postgres, statement: string): Promise<unknown> {
-    const client = new Client(`${server.url}/postgres`);
-    await client.connect();
-    try {
-      return (await client.query({ text: statement, rowMode: "array" })).rows[0]?.[0];
-    } finally {
-      await client.end();
-    }
-  }
+  const run = (server: Postgres, statement: string): Promise<unknown> =>
+    withConnection(`${server.url}/postgres`, async (client) => {
+      const { rows } = await client.query({ text: statement, rowMode: "array" });
+      return rows[0]?.[0];
+    });
 
   async function withoutSetpriv(): Promise<void> {
     await writeFile(join(directory, "setpriv"), "#!/bin/sh\nexit 127", { mode: 0o755 });

@@ -3,9 +3,10 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { runningPostgres, stateFile } from "./cluster.ts";
+import { withConnection } from "./connection.ts";
+import { createOwnedDatabase } from "./database-owner.ts";
 import { type Postgres, type PostgresOptions, startPostgres } from "./server.ts";
 import { supervisePostgres } from "./supervise.ts";
 
@@ -26,7 +27,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.stop()));
-  await rm(directory, { recursive: true });
+  await rm(directory, { recursive: true, force: true });
 });
 
 afterAll(() => rm(parent, { recursive: true }));
@@ -37,16 +38,11 @@ async function start(options: Partial<PostgresOptions> = {}): Promise<Postgres> 
   return server;
 }
 
-async function ask(url: string, statement: string): Promise<unknown> {
-  const client = new Client(`${url}/postgres`);
-  await client.connect();
-  try {
+const ask = (url: string, statement: string): Promise<unknown> =>
+  withConnection(`${url}/postgres`, async (client) => {
     const { rows } = await client.query({ text: statement, rowMode: "array" });
     return rows[0]?.[0];
-  } finally {
-    await client.end();
-  }
-}
+  });
 
 /** Another process that starts PostgreSQL in the directory, writes there, and then waits to be killed. */
 async function startElsewhere(): Promise<ChildProcess> {
@@ -160,5 +156,64 @@ describe("supervisePostgres", () => {
     process.kill(await serverIn(), "SIGKILL");
     expect(await reason).toBe("PostgreSQL has ended more than 3 times within a minute");
     expect(lines.slice(-2)).toEqual(["PostgreSQL has ended and is started again", "PostgreSQL is up again"]);
+  });
+});
+
+describe("The database's owner", () => {
+  let server: Postgres;
+
+  beforeAll(async () => {
+    execFileSync("cp", ["-a", join(parent, "empty"), join(parent, "owned")]);
+    server = await startPostgres({ directory: join(parent, "owned"), durable: false });
+  });
+
+  afterAll(() => server.stop());
+
+  /** Runs statements in a database. Returns the rows of the last one. */
+  const run = (serverUrl: string, database: string, ...statements: string[]) =>
+    withConnection(`${serverUrl}/${database}`, async (client) => {
+      let rows: unknown;
+      for (const statement of statements) rows = (await client.query(statement)).rows;
+      return rows;
+    });
+
+  it("can make what migrations make, roles included, and is no superuser", async () => {
+    const url = await createOwnedDatabase(server.url, "fresh", "colophon");
+
+    const role = await run(
+      url,
+      "fresh",
+      "create extension pg_trgm",
+      "create schema changes_1",
+      "create table public.things (name text)",
+      "create role colophon_public login",
+      "grant select on things to colophon_public",
+      "select rolsuper, rolcreaterole, rolcreatedb from pg_roles where rolname = current_user",
+    );
+
+    expect(role).toEqual([{ rolsuper: false, rolcreaterole: true, rolcreatedb: false }]);
+  });
+
+  it("reaches neither programs nor files", async () => {
+    const url = await createOwnedDatabase(server.url, "shut", "colophon");
+
+    for (const statement of [
+      "copy (select 1) to program 'true'",
+      `copy (select 1) to '${join(parent, "written")}'`,
+      "select pg_read_file('postgresql.conf')",
+      "set role postgres",
+      "alter role colophon superuser",
+      "alter system set archive_command = 'true'",
+    ])
+      await expect(run(url, "shut", statement), statement).rejects.toThrow(/permission denied/);
+    await expect(run(url, "postgres", "select 1")).rejects.toThrow("permission denied for database");
+  });
+
+  it("has a new password at each start", async () => {
+    const earlier = await createOwnedDatabase(server.url, "again", "colophon");
+    const now = await createOwnedDatabase(server.url, "again", "colophon");
+
+    expect(await run(now, "again", "select 1 as one")).toEqual([{ one: 1 }]);
+    await expect(run(earlier, "again", "select 1")).rejects.toThrow("password authentication failed");
   });
 });

@@ -32,7 +32,7 @@ function draw({ key, title, number, aspectRatio }: Cover): string {
   const accent = `hsl(${(hue + 150 + pick(3, 60)) % 360},60%,62%)`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
     <rect width="${width}" height="${height}" fill="${ground}"/>
-    <g fill="${accent}">${motif(pick, height)}</g>
+    <circle cx="${90 + pick(4, 120)}" cy="${height * 0.68}" r="${45 + pick(5, 40)}" fill="${accent}"/>
     <rect x="12" y="12" width="${width - 24}" height="${height - 24}" fill="none" stroke="#fff" stroke-opacity=".5"/>
     <g font-family="DejaVu Serif, Georgia, serif" font-weight="bold" fill="#fff">
       ${lettering(title)}
@@ -40,18 +40,6 @@ function draw({ key, title, number, aspectRatio }: Cover): string {
       <text x="${width - 44}" y="${height - 35}" font-size="26" text-anchor="middle">${number}</text>
     </g>
   </svg>`;
-}
-
-/** One of a few arrangements of simple shapes in the lower part. */
-function motif(pick: (index: number, below: number) => number, height: number): string {
-  const [x, y, radius] = [90 + pick(4, 120), height * 0.68, 45 + pick(5, 40)];
-  const shapes = [
-    () => `<circle cx="${x}" cy="${y}" r="${radius}"/>`,
-    () => `<path d="M0 ${height}V${height * 0.8}L${x} ${height * 0.5}L${width} ${height * 0.85}V${height}z"/>`,
-    () =>
-      `<path d="M0 ${height * 0.7}q75 -60 150 0t150 0V${height}H0z"/><circle cx="${x}" cy="${height * 0.52}" r="22"/>`,
-  ];
-  return shapes[pick(12, shapes.length)]?.() ?? "";
 }
 
 /** The title in lines of about fourteen letters. */
