@@ -5,7 +5,6 @@ import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, addLongContributors } from "../../support/catalogue.ts";
 import { clientFor, recordingNetwork, refusal } from "../../support/client.ts";
 import { useStack } from "../../support/stack.ts";
-import { broken } from "../../support/unchanged.ts";
 
 const contributors = 4_000;
 const stack = useStack();
@@ -142,14 +141,6 @@ describe("A stream of a list", () => {
       );
       expect(read).toEqual(records.slice(0, read.length));
     }
-  });
-
-  it("throws when the service breaks it off", async () => {
-    stack.dataApi.calls.length = 0;
-    stack.dataApi.intercept(({ number }) => (number >= 3 ? broken : undefined));
-
-    await expect(itemsOf(clientFor(stack).stream("/contributors", { query }))).rejects.toThrow(TypeError);
-    stack.dataApi.intercept(undefined);
   });
 
   it("ends the request when its reader leaves, and when its signal is aborted", async () => {
