@@ -111,7 +111,7 @@ function useTemplates(directory: string, make: () => Promise<unknown>): Synthesi
   return { directory, template: (stack) => templates.get(stack) ?? fail(`There is no stack ${stack}`) };
 }
 
-/** Test files run side by side, and the first to come makes what all of them look at. */
+/** Test files run side by side, and the first to come makes what all of them look at, or fails for all of them. */
 async function onceInARun<Made>(name: string, make: () => Promise<Made>): Promise<Made> {
   const file = `${name}.made`;
   const isFirst = await mkdir(`${name}.begun`).then(
@@ -119,12 +119,18 @@ async function onceInARun<Made>(name: string, make: () => Promise<Made>): Promis
     () => false,
   );
   if (isFirst) {
-    await writeFile(`${file}.draft`, serialize(await make()));
+    const result = await make().then(
+      (made) => ({ made }),
+      (error: Error) => ({ error: `${error.stack}` }),
+    );
+    await writeFile(`${file}.draft`, serialize(result));
     await rename(`${file}.draft`, file);
   }
-  return deserialize(
+  const { made, error } = deserialize(
     await vi.waitUntil(() => readFile(file).catch(() => undefined), { timeout: 110_000, interval: 200 }),
   );
+  if (error) throw new Error(error);
+  return made;
 }
 
 /** The stack of the stage prod alone, with some properties changed, and without cdk-nag. */
