@@ -7,17 +7,17 @@ import { publicReads } from "../api/public-reads.ts";
 import type { Packaged } from "../build/package.ts";
 import { invalidationsAtOnce } from "../settings/checks.ts";
 import type { StageSettings } from "../settings/schema.ts";
-import { Door } from "./api/door.ts";
+import { makeDoor } from "./api/door.ts";
 import { Release } from "./api/release.ts";
 import { ColophonApi, stageName } from "./api/rest-api.ts";
-import { SignIn } from "./api/sign-in.ts";
+import { makeSignIn } from "./api/sign-in.ts";
 import { StageFunctions } from "./api/stage-functions.ts";
 import { databaseResource, findCluster } from "./database/database.ts";
 import { Edge } from "./edge/edge.ts";
 import { EdgeInvalidation } from "./edge/edge-invalidation.ts";
 import { makeWebAcl } from "./edge/web-acl.ts";
 import type { EdgeFirewall } from "./firewall-stack.ts";
-import type { DistributionIds } from "./monitoring/cdn-metrics.ts";
+import type { DistributionName } from "./monitoring/cdn-metrics.ts";
 import { metricsOf } from "./monitoring/metrics.ts";
 import { Monitoring } from "./monitoring/monitoring.ts";
 import { Alarms } from "./shared/alarms.ts";
@@ -66,9 +66,7 @@ export class ApiStack extends Stack {
           webAcl: firewall?.images,
         })
       : undefined;
-    const signIn = settings.signIn
-      ? new SignIn(this, "SignIn", { settings: settings.signIn, edgeDomain: settings.edge?.domain })
-      : undefined;
+    const signIn = settings.signIn && makeSignIn(this, settings.signIn, settings.edge?.domain);
     const functions = new StageFunctions(this, { settings, packages, cluster, prefix, log, images, signIn });
     const { aliases: targets } = new Release(this, "Release", {
       prefix,
@@ -79,7 +77,7 @@ export class ApiStack extends Stack {
     const { api, accessLog } = new ColophonApi(this, "Rest", { prefix, endpoints, settings, targets });
     const host = `${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
     const url = `https://${host}/${stageName}`;
-    const door = settings.edge && new Door(this, "Door", { prefix, settings, edge: settings.edge, api, url });
+    const door = settings.edge && makeDoor(this, { prefix, settings, edge: settings.edge, api, url });
     const edge =
       door &&
       new Edge(this, "Edge", {
@@ -142,7 +140,11 @@ export class ApiStack extends Stack {
       removal,
       tidying,
       smoke,
-      distributions: distributionIds({ edge, images }),
+      distributions: new Map(
+        Object.entries({ edge, images }).flatMap(([name, site]) =>
+          site ? [[name as DistributionName, site.distribution.distributionId]] : [],
+        ),
+      ),
     });
 
     const domain = settings.edge?.domain ?? settings.domain?.name;
@@ -158,11 +160,3 @@ export class ApiStack extends Stack {
     }
   }
 }
-
-const distributionIds = (sites: { edge: Edge | undefined; images: Images | undefined }): DistributionIds =>
-  new Map(
-    (["edge", "images"] as const).flatMap((name) => {
-      const distribution = sites[name]?.distribution;
-      return distribution ? [[name, distribution.distributionId] as const] : [];
-    }),
-  );

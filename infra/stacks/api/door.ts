@@ -1,4 +1,4 @@
-import { RemovalPolicy, Stack } from "aws-cdk-lib";
+import { RemovalPolicy, type Stack } from "aws-cdk-lib";
 import { CfnApiKey, CfnUsagePlan, CfnUsagePlanKey, type SpecRestApi } from "aws-cdk-lib/aws-apigateway";
 import { type ISecret, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
@@ -17,56 +17,54 @@ export interface DoorProps {
 
 const keyLength = 40;
 
+export interface Door {
+  /** The settings of the edge that has the current key. */
+  readonly edge: EdgeSettings;
+  /** Has the current key and the address of the API (infra/operate/door.ts). */
+  readonly secret: ISecret;
+  /** A reference to the current key, which CloudFormation resolves. */
+  readonly key: string;
+}
+
 /**
  * The keys without which API Gateway returns 403, so that all requests come through the edge. There are two: CloudFront
  * sends the current one, and the next one is there already. So a deployment changes the key without a gap, since
  * CloudFormation deletes the former one after CloudFront sends the next. Their usage plan limits the requests of all
  * methods together (API Gateway, "Usage plans and API keys for REST APIs").
  */
-export class Door extends Construct {
-  /** Has the current key and the address of the API (infra/operate/door.ts). */
-  readonly secret: ISecret;
-  /** A reference to the current key, which CloudFormation resolves. */
-  readonly key: string;
-
-  /** The settings of the edge that has the current key. */
-  readonly edge: EdgeSettings;
-
-  constructor(scope: Construct, id: string, { prefix, settings, edge, api, url }: DoorProps) {
-    super(scope, id);
-    this.edge = edge;
-    const { key: current, throttle } = edge;
-    const plan = new CfnUsagePlan(this, "Plan", {
-      usagePlanName: prefix,
-      apiStages: [{ apiId: api.restApiId, stage: api.deploymentStage.stageName }],
-      throttle: { rateLimit: throttle.rate, burstLimit: throttle.burst },
+export function makeDoor(stack: Stack, { prefix, settings, edge, api, url }: DoorProps): Door {
+  const scope = new Construct(stack, "Door");
+  const { key: current, throttle } = edge;
+  const plan = new CfnUsagePlan(scope, "Plan", {
+    usagePlanName: prefix,
+    apiStages: [{ apiId: api.restApiId, stage: api.deploymentStage.stageName }],
+    throttle: { rateLimit: throttle.rate, burstLimit: throttle.burst },
+  });
+  const makeKey = (number: number) => {
+    const secret = new Secret(scope, `Secret${number}`, {
+      secretName: doorSecretName(settings.name, number),
+      description: "The key that CloudFront sends to the API, and the address of the API",
+      generateSecretString: {
+        secretStringTemplate: stack.toJsonString({ url }),
+        generateStringKey: "key",
+        passwordLength: keyLength,
+        excludePunctuation: true,
+      },
+      removalPolicy: RemovalPolicy.DESTROY,
     });
-    const makeKey = (number: number): Secret => {
-      const secret = new Secret(this, `Secret${number}`, {
-        secretName: doorSecretName(settings.name, number),
-        description: "The key that CloudFront sends to the API, and the address of the API",
-        generateSecretString: {
-          secretStringTemplate: Stack.of(this).toJsonString({ url }),
-          generateStringKey: "key",
-          passwordLength: keyLength,
-          excludePunctuation: true,
-        },
-        removalPolicy: RemovalPolicy.DESTROY,
-      });
-      acknowledge(secret, {
-        "AwsSolutions-SMG4":
-          "A deployment replaces it (infra/edge.md): CloudFront takes no key that rotates by itself.",
-      });
-      const { ref: keyId } = new CfnApiKey(this, `Key${number}`, {
-        name: `${prefix}-edge-${number}`,
-        enabled: true,
-        value: secret.secretValueFromJson("key").unsafeUnwrap(),
-      });
-      new CfnUsagePlanKey(this, `Use${number}`, { keyId, keyType: "API_KEY", usagePlanId: plan.ref });
-      return secret;
-    };
-    const [secret] = [makeKey(current), makeKey(current + 1)];
-    this.secret = secret as ISecret;
-    this.key = secret.secretValueFromJson("key").unsafeUnwrap();
-  }
+    acknowledge(secret, {
+      "AwsSolutions-SMG4": "A deployment replaces it (infra/edge.md): CloudFront takes no key that rotates by itself.",
+    });
+    const key = secret.secretValueFromJson("key").unsafeUnwrap();
+    const { ref: keyId } = new CfnApiKey(scope, `Key${number}`, {
+      name: `${prefix}-edge-${number}`,
+      enabled: true,
+      value: key,
+    });
+    new CfnUsagePlanKey(scope, `Use${number}`, { keyId, keyType: "API_KEY", usagePlanId: plan.ref });
+    return { secret: secret as ISecret, key };
+  };
+  const door = { edge, ...makeKey(current) };
+  makeKey(current + 1);
+  return door;
 }

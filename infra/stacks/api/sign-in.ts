@@ -6,39 +6,30 @@ import type { SignInSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import type { Resource } from "../shared/service-function.ts";
 
-export interface SignInProps {
-  readonly settings: SignInSettings;
-  /** The domain of the stage's edge, if it has one: API Gateway does not see it. */
-  readonly edgeDomain: string | undefined;
-}
-
 const keyLength = 64;
 
-/** How people sign in to a stage: the provider, and the key that signs their attempts (lib/sign-in). */
-export class SignIn extends Construct {
-  readonly #props: SignInProps;
-  readonly #key: Secret;
+/** What a function needs to sign people in: the secrets that it reads, and no other. */
+export type SignIn = (packaged: Packaged) => Resource;
 
-  constructor(scope: Construct, id: string, props: SignInProps) {
-    super(scope, id);
-    this.#props = props;
-    this.#key = new Secret(this, "Key", {
-      description: "Signs attempts to sign in, which take ten minutes at most",
-      generateSecretString: { passwordLength: keyLength, excludePunctuation: true },
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
-    acknowledge(this.#key, {
-      "AwsSolutions-SMG4":
-        "The key protects attempts of ten minutes, not sessions; only functions read it, and operators replace it by one command.",
-    });
-  }
-
-  /** A function gets the secrets that it reads, and no other: the callback alone reads the client's. */
-  resourceFor({ variables: read }: Packaged): Resource {
-    const { settings, edgeDomain } = this.#props;
+/**
+ * How people sign in to a stage: the provider, and the key that signs their attempts (lib/sign-in).
+ * @param edgeDomain that of the stage's edge, if it has one: API Gateway does not see it
+ */
+export function makeSignIn(scope: Construct, settings: SignInSettings, edgeDomain: string | undefined): SignIn {
+  const key = new Secret(new Construct(scope, "SignIn"), "Key", {
+    description: "Signs attempts to sign in, which take ten minutes at most",
+    generateSecretString: { passwordLength: keyLength, excludePunctuation: true },
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  acknowledge(key, {
+    "AwsSolutions-SMG4":
+      "The key protects attempts of ten minutes, not sessions; only functions read it, and operators replace it by one command.",
+  });
+  return ({ variables: read }) => {
     const { issuer, clientId, clientSecretArn, panel, sessionDays, sameSite, cookieDomain } = settings;
+    // The callback alone reads the client's.
     const secrets = Object.entries({
-      SIGN_IN_KEY_ARN: this.#key.secretArn,
+      SIGN_IN_KEY_ARN: key.secretArn,
       SIGN_IN_CLIENT_SECRET_ARN: clientSecretArn,
     }).filter(([variable]) => read.has(variable));
     const resources = secrets.map(([, arn]) => arn);
@@ -55,5 +46,5 @@ export class SignIn extends Construct {
       },
       policies: resources.length > 0 ? { SignIn: [{ actions: ["secretsmanager:GetSecretValue"], resources }] } : {},
     };
-  }
+  };
 }

@@ -74,7 +74,7 @@ export class StageFunctions {
         // To begin to sign in needs no database.
         ...(packaged.variables.has("DATABASE_CLUSTER_ARN") ? [databaseResource(cluster, packaged)] : []),
         ...imageResource,
-        ...(declaration.needsSignIn && signIn ? [signIn.resourceFor(packaged)] : []),
+        ...(declaration.needsSignIn && signIn ? [signIn(packaged)] : []),
         ...(settings.edge && isCacheable(declaration) ? [cachedAt(settings.edge)] : []),
         ...(settings.edge && declaration.changesPublic ? [notifyingEdge(this.#stack, prefix)] : []),
       ],
