@@ -1,46 +1,38 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { docs } from "../../infra/local/pages/docs.ts";
 import { loopbackOrigins } from "../../infra/local/pages/origins.ts";
 import { writeReferenceSite } from "../../infra/reference/site.ts";
 import { resources } from "../../lib/contract/endpoints.ts";
-import { accessibilityIssues, hasBrowser, startBrowser } from "../support/browser.ts";
+import { accessibilityIssues, hasBrowser, useBrowser } from "../support/browser.ts";
 import { servePages } from "../support/pages.ts";
 import { linkDemoUsers } from "../support/sign-in.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 
-let stack: Stack;
-let browser: Browser;
+const users = ["administrator", "reader"].map((name) => ({ name, email: `${name}@example.com`, description: "" }));
+const stack = useStack({
+  from: "demo",
+  signIn: users,
+  pages: [docs("here")],
+  variables: () => ({ SIGN_IN_PANEL: `${stack.url}/docs` }),
+  allowedOrigins: loopbackOrigins,
+});
+const browser = useBrowser();
 let page: Page;
 let requested: string[];
 let errors: string[];
 
 beforeAll(async () => {
-  const users = ["administrator", "reader"].map((name) => ({ name, email: `${name}@example.com`, description: "" }));
-  const variables = () => ({ SIGN_IN_PANEL: `${stack.url}/docs` });
-  stack = await startStack({
-    from: "demo",
-    signIn: users,
-    pages: [docs("here")],
-    variables,
-    allowedOrigins: loopbackOrigins,
-  });
   await linkDemoUsers(stack, ...users.map(({ name }) => name));
   // The first request loads it, which takes a busy machine longer than a test waits.
   await fetch(`${stack.url}/provider/.well-known/openid-configuration`);
-  if (hasBrowser) browser = await startBrowser();
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await stack.close();
 });
 
 async function openPage(): Promise<void> {
-  page = await (await browser.newContext({ viewport: { width: 1400, height: 900 } })).newPage();
+  page = await (await browser().newContext({ viewport: { width: 1400, height: 900 } })).newPage();
   requested = [];
   errors = [];
   page.on("request", (request) => requested.push(request.url()));
@@ -131,17 +123,15 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     };
     const expectResponse = async (status: string, text: string) => {
       await page.getByRole("button", { name: "Shows a user" }).first().click();
-      expect(await ofScalar.count()).toBe(0);
       await sendRequest("/admin-users/id");
       // The page has one place for the user, and an open request does not cover it.
-      expect(await ofScalar.count()).toBe(0);
+      expect(await page.getByText("Authentication", { exact: true }).filter({ visible: true }).count()).toBe(0);
       await page.locator(".caller button").click({ trial: true });
       await page.getByText(status).first().waitFor();
       await page.getByText(text).first().waitFor();
       expect(requested.at(-1)).toBe(`${stack.url}/admin-users/id/4`);
       await page.locator(".app-exit-button").click();
     };
-    const ofScalar = page.getByText("Authentication", { exact: true }).filter({ visible: true });
     await page.goto(`${stack.url}/docs`);
     await page.locator("#name").getByText("nobody").waitFor();
 

@@ -1,8 +1,8 @@
 import type { Server } from "node:http";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AdminContributor, Opened } from "../../lib/client/index.js";
-import { accessibilityIssues, hasBrowser, startBrowser } from "../support/browser.ts";
+import { accessibilityIssues, hasBrowser, useBrowser } from "../support/browser.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { fetchFrom, type Init, post, servePages } from "../support/pages.ts";
 import { anAdministrator, type Person } from "../support/people.ts";
@@ -14,7 +14,7 @@ import { startUploads, type UploadStack } from "../support/uploads.ts";
 
 let stack: UploadStack;
 let administrator: Person;
-let browser: Browser;
+const browser = useBrowser();
 let page: Page;
 let panelUrl: string;
 let strangerUrl: string;
@@ -43,12 +43,10 @@ beforeAll(async () => {
   await stack.sql`
     insert into identities (issuer, subject, user_id) values (${`${stack.url}/provider`}, 'ada', ${administrator.id})
   `;
-  browser = await startBrowser();
-  page = await (await browser.newContext()).newPage();
+  page = await (await browser().newContext()).newPage();
 });
 
 afterAll(async () => {
-  await browser?.close();
   for (const server of servers) server.close();
   await stack?.close();
 });
@@ -149,7 +147,7 @@ describe.skipIf(!hasBrowser)("A panel of another origin in a browser", () => {
 
 describe.skipIf(!hasBrowser)("A user who signs in", () => {
   it("goes back after a refusal, a choice or the callback, and can begin again", async () => {
-    const visitor = await (await browser.newContext()).newPage();
+    const visitor = await (await browser().newContext()).newPage();
     const heading = (name: string) => visitor.getByRole("heading", { name }).waitFor();
     const callbacks: string[] = [];
     visitor.on("request", (request) => request.url().includes("/sign-in/callback") && callbacks.push(request.url()));
@@ -171,7 +169,7 @@ describe.skipIf(!hasBrowser)("A user who signs in", () => {
     ["/sign-in/callback", "Signing in did not work"],
     ["/provider/choose/another", "You have chosen already"],
   ])("sees pages with landmarks and enough contrast: %s", async (path, name) => {
-    const visitor = await browser.newPage();
+    const visitor = await browser().newPage();
     await visitor.goto(stack.url + path);
 
     expect(await accessibilityIssues(visitor, visitor.getByRole("heading", { name }))).toEqual([]);

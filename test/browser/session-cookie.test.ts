@@ -1,7 +1,7 @@
 import { request, type Server } from "node:http";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { hasBrowser, useBrowser } from "../support/browser.ts";
 import { type HostileProvider, startHostileProvider } from "../support/hostile-provider.ts";
 import { servePages } from "../support/pages.ts";
 import { aLinkedUser } from "../support/sign-in.ts";
@@ -13,7 +13,7 @@ let variables: Readonly<Record<string, string>> = {};
 let provider: HostileProvider;
 let stack: Stack;
 let edge: { server: Server; port: number };
-let browser: Browser;
+const browser = useBrowser();
 
 beforeAll(async () => {
   if (!hasBrowser) return;
@@ -28,11 +28,9 @@ beforeAll(async () => {
   provider.metadata = { authorization_endpoint: `${address()}/panel/provider` };
   stack = await startStack({ signIn: provider.issuer, allowedOrigins: [address()], variables: () => variables });
   await aLinkedUser(stack, provider.issuer, "ada");
-  browser = await startBrowser();
 });
 
 afterAll(async () => {
-  await browser?.close();
   await stack?.close();
   await provider?.close();
   edge?.server.close();
@@ -69,7 +67,7 @@ const statusOf = (page: Page, method: string, path: string) =>
 
 describe.skipIf(!hasBrowser)("The session's cookie", () => {
   it("is one, of the domain that the stage has now, and none after a sign-out", async () => {
-    const page = await browser.newPage();
+    const page = await browser().newPage();
     const context = page.context();
     for (const [setting, domain] of [
       [undefined, "api.colophon.localhost"],

@@ -1,7 +1,6 @@
 import type { Server } from "node:http";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { hasBrowser, useBrowser } from "../support/browser.ts";
 import { servePages } from "../support/pages.ts";
 import { bundled, readmeExample } from "../support/readme-examples.ts";
 import { useStack } from "../support/stack.ts";
@@ -15,7 +14,7 @@ interface Website {
 
 const stack = useStack({ from: "demo" });
 let website: { server: Server; port: number };
-let browser: Browser;
+const browser = useBrowser();
 
 beforeAll(async () => {
   const code = (await readmeExample("Website")).replaceAll(/^console\.log.*$/gm, "");
@@ -37,19 +36,15 @@ beforeAll(async () => {
     response.writeHead(found || pathname === "/" ? 200 : 404, { "Content-Type": "text/html; charset=utf-8" });
     response.end(found ? `<h1>${found.last_name}</h1>${works}` : await list(searchParams));
   });
-  if (hasBrowser) browser = await startBrowser();
 });
 
-afterAll(async () => {
-  await browser?.close();
-  website?.server.close();
-});
+afterAll(() => website?.server.close());
 
 it.skipIf(!hasBrowser)("A website has every published person on a page, and leads from a search to works", async () => {
   const [counted] = await stack.sql`
     select count(*) as count from contributors where public and (client_id is null or client_id = 1)
   `;
-  const page = await browser.newPage();
+  const page = await browser().newPage();
   const links: (string | null)[] = [];
   await page.goto(`http://127.0.0.1:${website.port}/`);
   for (;;) {
@@ -66,6 +61,5 @@ it.skipIf(!hasBrowser)("A website has every published person on a page, and lead
 
   await page.getByRole("heading", { name: "Tezuka" }).waitFor();
   await page.getByText("Astro Boy").first().waitFor();
-  const missing = await page.goto(`http://127.0.0.1:${website.port}/unknown`);
-  expect(missing?.status()).toBe(404);
+  expect((await page.goto(`http://127.0.0.1:${website.port}/unknown`))?.status()).toBe(404);
 });

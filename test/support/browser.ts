@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import axe from "axe-core";
 import { type Browser, chromium, type Locator, type Page } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
 
 const paths = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const executable = paths.find((path) => existsSync(path));
@@ -33,8 +34,17 @@ export async function accessibilityIssues(page: Page, shown: Locator): Promise<u
   return issues.flat();
 }
 
-/** A headless Chromium, in a private window. */
-export async function startBrowser(): Promise<Browser> {
+/** A headless Chromium for the tests of a file, in private windows; there is none where tests in a browser are skipped. */
+export function useBrowser(): () => Browser {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    if (hasBrowser) browser = await startBrowser();
+  });
+  afterAll(() => browser?.close());
+  return () => browser as Browser;
+}
+
+async function startBrowser(): Promise<Browser> {
   if (executable === undefined) throw new Error("Chromium is missing: apt-get install chromium");
   return await chromium.launch({
     executablePath: executable,
