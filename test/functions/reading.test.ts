@@ -131,7 +131,13 @@ describe("On a database that can only be read", () => {
   beforeAll(async () => {
     const name = await databaseName();
     await stack.sql`alter database ${identifier(name)} set default_transaction_read_only = on`;
-    await stack.dataApi.closeDatabase(name);
+    const superuser = openDatabase(`${inject("databaseUrl")}/${name}`, { max: 1 });
+    // The setting is that of new sessions.
+    await superuser`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'data-api'
+    `;
+    await superuser.end();
   });
 
   it.each(reads.map((each) => [each.path, each] as const))("GET %s answers 200", async (_, declaration) => {

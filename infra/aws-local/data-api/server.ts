@@ -104,8 +104,6 @@ export async function startDataApi(options: DataApiOptions) {
     /** The endpoint of the Data API and of Secrets Manager. */
     url,
     secrets,
-    /** Closes the sessions on one database, so that it can be dropped. */
-    closeDatabase: sessions.closeDatabase,
     async close() {
       await close();
       await sessions.close();

@@ -73,11 +73,6 @@ export function openSessions(databaseUrl: string) {
       }
     },
 
-    async closeDatabase(database: string) {
-      for (const key of pools.keys()) if (JSON.parse(key)[0] === database) pools.delete(key);
-      await Promise.all([...all.values()].filter(({ login }) => login.database === database).map(end));
-    },
-
     async close() {
       await Promise.all([...all.values()].map(end));
     },
