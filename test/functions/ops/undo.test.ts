@@ -337,12 +337,6 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     await remove("user", user);
     return [id, "or what it did is forgotten"];
   },
-  "what an owner took out of the history": async () => {
-    const contributor = await aContributor(stack.sql);
-    const deletion = await remove("contributor", contributor);
-    await stack.sql`select forget_record('contributor', ${contributor.id})`;
-    return [deletion, "or what it did is forgotten"];
-  },
   "an edit of a contributor who was deleted": async () => {
     const contributor = await aContributor(stack.sql);
     const id = await patch("contributor", contributor, { gender: "b" });
