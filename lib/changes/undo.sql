@@ -31,7 +31,10 @@ create function undo_rows(undone_id bigint) returns undo_row[] language sql as $
       select id, id as latest_id, table_name, former_key(table_name, key, before) as key, key as latest_key
       from
         changed
-        join (select table_name, key_columns(table_name) as names from history_tables()) as keyed using (table_name)
+        -- `offset 0` keeps PostgreSQL from looking up the columns for each row.
+        join (
+          select table_name, key_columns(table_name) as names from history_tables() offset 0
+        ) as keyed using (table_name)
       where before ?| names and after ?| names
       union all
       select moved.id, changed.id, table_name, moved.key, changed.key
