@@ -38,21 +38,13 @@ describe("ops-smoke", () => {
     expect(await smoke({ requests })).toMatchObject(outcome);
   });
 
-  it.each([{}, { requests: [] }, { requests: [{ endpoint: "publishers/list", target: "//example.com" }] }])(
-    "fails for the payload %j",
-    async (payload) => {
-      expect(await smoke(payload)).toMatchObject({
-        error: { errorMessage: expect.stringContaining("Invalid payload: requests") },
-      });
-    },
-  );
-
-  it.each(["admin-roles/add", "nothing/list"])(
-    "asks for nothing but what only shows something: %s",
-    async (endpoint) => {
-      expect(await smoke({ requests: [{ endpoint, target: "/publishers" }] })).toMatchObject({
-        error: { errorMessage: `There is no GET ${endpoint}` },
-      });
-    },
-  );
+  it.each([
+    [{}, "Invalid payload: requests"],
+    [{ requests: [] }, "Invalid payload: requests"],
+    [{ requests: [{ endpoint: "publishers/list", target: "//example.com" }] }, "Invalid payload: requests"],
+    [{ requests: [{ endpoint: "admin-roles/add", target: "/publishers" }] }, "There is no GET admin-roles/add"],
+    [{ requests: [{ endpoint: "nothing/list", target: "/publishers" }] }, "There is no GET nothing/list"],
+  ])("fails for the payload %j, which asks for more than what only shows something", async (payload, message) => {
+    expect(await smoke(payload)).toMatchObject({ error: { errorMessage: expect.stringContaining(message) } });
+  });
 });
