@@ -462,8 +462,9 @@ it(
       expectGrown(highest, now);
       const [former, latter] = [withoutVersions(rows), withoutVersions(now)];
       const [change, ...others] = (await changesSince(first)).filter((id) => id > latest);
-      expect(others).toEqual([]);
-      if (change !== undefined) deltas.set(change, deltaOf(former, latter));
+      // An import of several lines about one record is several changes, between which the rows are not known.
+      if (each.name !== "import") expect(others).toEqual([]);
+      if (change !== undefined && others.length === 0) deltas.set(change, deltaOf(former, latter));
       const undoneDelta =
         result && deltas.get([...result.undone, ...result.conflicts, ...result.refused][0]?.change ?? 0);
       if (undoneDelta) expectAgreementWith(undoneDelta, result, each.input === true, former, latter, role);
