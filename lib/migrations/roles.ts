@@ -8,21 +8,37 @@ import { type Credentials, credentialsIn, makeCurrent, verifierOf } from "./pass
 import settings from "./roles.sql";
 import { runScript } from "./script.ts";
 
-/** The roles that functions log in as, without `colophon_`. Only migrations run as the master user. */
-const purposes = {
-  public: "Reads the catalogue",
-  reader: "Reads what administration shows",
-  editor: "Makes changes for the user of a session, and reads nothing",
-  operator: "Makes changes for operators, and reads the ledger",
-  signer: "Signs users in, and reads nothing",
-};
-
-const roles = Object.entries(purposes).map(([role, purpose]) => ({
-  name: `colophon_${role}`,
-  purpose,
-  /** Has its password. */
-  secret: process.env[`DATABASE_${role.toUpperCase()}_SECRET_ARN`],
-}));
+/**
+ * The roles that functions log in as, and the secrets with their passwords. Only migrations run as the master user. The
+ * variables stand here by their names: a deployment gives a function those that its sources name (infra/build/package.ts).
+ */
+const roles = [
+  {
+    name: "colophon_public",
+    purpose: "Reads the catalogue",
+    secret: process.env.DATABASE_PUBLIC_SECRET_ARN,
+  },
+  {
+    name: "colophon_reader",
+    purpose: "Reads what administration shows",
+    secret: process.env.DATABASE_READER_SECRET_ARN,
+  },
+  {
+    name: "colophon_editor",
+    purpose: "Makes changes for the user of a session, and reads nothing",
+    secret: process.env.DATABASE_EDITOR_SECRET_ARN,
+  },
+  {
+    name: "colophon_operator",
+    purpose: "Makes changes for operators, and reads the ledger",
+    secret: process.env.DATABASE_OPERATOR_SECRET_ARN,
+  },
+  {
+    name: "colophon_signer",
+    purpose: "Signs users in, and reads nothing",
+    secret: process.env.DATABASE_SIGNER_SECRET_ARN,
+  },
+] as const;
 
 type Role = (typeof roles)[number];
 
