@@ -221,6 +221,9 @@ create function import_records_of(
         )) as present on key = jsonb_build_array(record.id)
       order by number
     );
+    if (select count(*) > count(distinct id) from unnest(lines)) then
+      raise unique_violation using message = 'Several lines name one record, some by a former external id';
+    end if;
     if target = 'contributors' then
       outcomes = array(select refusal from refused_names(lines) as refusal);
     end if;
@@ -358,7 +361,7 @@ create function import_relations_of(
 $$;
 
 -- Imports lines as if they came one by one, which they do where they depend on each other: when one gives up a name
--- that another one takes, or two want the same one. Records come before what leads to them.
+-- that another one takes, or two want the same one, or are about one record. Records come before what leads to them.
 create function import_lines(lines import_line[], elements import_row[], leads import_reference[])
   returns setof import_outcome language plpgsql as $$
   declare

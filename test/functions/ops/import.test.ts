@@ -382,6 +382,29 @@ describe("A line is refused, and the others are done:", () => {
     expect(await now).toEqual(["Somebody", "Many 0", "Many 2", "Other", "Many 1"]);
   });
 
+  it("as if the lines came one by one, when they name one record by a former external id, too", async () => {
+    await forget();
+    await importing(...many(3), series("s", { name: "S" }));
+    const [keep, merged] = await values(stack.sql`select id from contributors order by external_id limit 2`);
+    await stack.lambda.invoke("ops-merge-contributors", { keep, merge: [merged] });
+
+    const report = await importing(
+      contributor("many-0", { gender: "male", aliases: ["First", "Both"] }),
+      contributor("many-2", { gender: "female" }),
+      contributor("many-1", { gender: "female", aliases: ["Both", "Second"] }),
+    );
+
+    expect(report).toMatchObject({ changed: 3, refusedCount: 0 });
+    expect(await versionOf("many-0")).toBe(4);
+    const now = values(stack.sql`
+      select gender || ' ' || string_agg(alias.name, ' ' order by alias.id)
+      from contributors join contributor_aliases as alias on contributor_id = contributors.id
+      where external_id = 'many-0'
+      group by contributors.id
+    `);
+    expect(await now).toEqual(["female Both Second"]);
+  });
+
   it("each in the log, and the first hundred in the report", async () => {
     const log = vi.spyOn(console, "log");
 
