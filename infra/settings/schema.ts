@@ -5,11 +5,11 @@ const name = z.string().regex(/^[a-z][a-z0-9]{1,15}$/, "two to sixteen lower-cas
 const domain = z.string().regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, "a domain without scheme or path");
 const origin = z.string().refine(isOrigin, "an origin as browsers write it");
 /** The ARN of a certificate in ACM. */
-const certificate = z.string();
-/** One of the periods that CloudWatch Logs supports: 14, 30, 90, 400 and others. */
-const retentionDays = z.int();
-/** A region's code: `eu-central-1`. */
-const region = z.string();
+const certificate = z.string().min(1);
+/** One of the periods that CloudWatch Logs supports: 14, 30, 90, 400 and others. For the CDK 9999 days are for ever. */
+const retentionDays = z.int().min(1).max(3_653);
+/** A region's code: `eu-central-1`. With an empty one no copies would be made. */
+const region = z.string().min(1);
 
 const pipelineSettings = z.strictObject({
   /** The repository's name in the subjects of its tokens. Since July 2026 it contains numbers for new repositories. */
@@ -60,16 +60,20 @@ const databaseSettings = z
     name,
     /**
      * The qualifier of the CDK's bootstrap by whose roles this database and its stages are deployed (infra/pipeline.md,
-     * "Pipeline"). With a pipeline each database has its own; without this setting it is the CDK's.
+     * "Pipeline"). With a pipeline each database has its own; without this setting it is the CDK's. A wildcard would let
+     * the pipeline's role of one stage assume the CDK's roles of all.
      */
-    qualifier: z.string().optional(),
+    qualifier: z
+      .string()
+      .regex(/^[a-z][a-z0-9]{0,9}$/, "one to ten lower-case letters and digits")
+      .optional(),
     /** In Aurora capacity units (ACU), in steps of a half; one has about 2 GiB of memory. */
     capacityMin: z.number(),
     capacityMax: z.number(),
     /**
      * With `capacityMin: 0` the database pauses after this time without a request. The next request waits about 15 s.
      */
-    pausesAfterMinutes: z.int().optional(),
+    pausesAfterMinutes: z.int().positive().optional(),
     /** Whether there is a second instance in another zone, which takes over when the first fails or restarts. */
     standby: z.boolean(),
     /** The database can be restored to any second of so many days. */
@@ -114,7 +118,7 @@ const databaseSettings = z
      * The slug of a contributor who is public and remains so. Without them every smoke test fails, so an empty or another
      * database is noticed.
      */
-    knownContributor: z.string().optional(),
+    knownContributor: z.string().min(1).optional(),
     logRetentionDays: retentionDays,
     /** For how long CloudTrail's record of operators' invocations is kept. Without this setting there is no record. */
     trailRetentionDays: z.int().min(1).max(3_650).optional(),

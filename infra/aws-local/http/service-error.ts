@@ -1,4 +1,4 @@
-/** An error of a service with a JSON protocol: an HTTP status, the error's name and mostly a message. */
+/** An error of a service: an HTTP status, the error's name and mostly a message. */
 export class ServiceError extends Error {
   readonly status: number;
   readonly type: string;

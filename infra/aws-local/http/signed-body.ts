@@ -8,15 +8,22 @@ const mismatch =
   "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key " +
   "and signing method. Consult the service documentation for details.";
 
-/** The names of AWS's errors, which S3 has of its own, and their messages. */
-const errors: Readonly<Record<SignatureError | "page", readonly [name: string, s3: string, message: string]>> = {
+/** The names of AWS's errors, which S3 has of its own, and their messages. Two of S3's have another status than 403. */
+const errors: Readonly<
+  Record<SignatureError | "page", readonly [name: string, s3: string, message: string, statusInS3?: number]>
+> = {
   page: ["AccessDeniedException", "AccessDenied", "No web page may call this service"],
   missing: ["MissingAuthenticationTokenException", "AccessDenied", "Missing Authentication Token"],
-  scope: ["InvalidSignatureException", "AuthorizationHeaderMalformed", "Credential should be scoped to this service."],
+  scope: [
+    "InvalidSignatureException",
+    "AuthorizationHeaderMalformed",
+    "Credential should be scoped to this service.",
+    400,
+  ],
   key: ["UnrecognizedClientException", "InvalidAccessKeyId", "The security token included in the request is invalid."],
   time: ["InvalidSignatureException", "RequestTimeTooSkewed", "A signature is valid for 15 minutes."],
   signature: ["InvalidSignatureException", "SignatureDoesNotMatch", mismatch],
-  body: ["InvalidSignatureException", "XAmzContentSHA256Mismatch", mismatch],
+  body: ["InvalidSignatureException", "XAmzContentSHA256Mismatch", mismatch, 400],
 };
 
 /**
@@ -30,7 +37,7 @@ export function bodyReader(service: Service, key: Key, ...tooLarge: ConstructorP
     if (!body) throw new ServiceError(...tooLarge);
     const error = isFromPage(request) ? "page" : signatureErrorOf(request, body);
     if (!error) return body;
-    const [name, nameInS3, message] = errors[error];
-    throw new ServiceError(403, service === "s3" ? nameInS3 : name, message);
+    const [name, nameInS3, message, statusInS3 = 403] = errors[error];
+    throw service === "s3" ? new ServiceError(statusInS3, nameInS3, message) : new ServiceError(403, name, message);
   };
 }

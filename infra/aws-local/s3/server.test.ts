@@ -156,7 +156,8 @@ describe("S3", () => {
       "SignatureDoesNotMatch",
       { ...newKey(), accessKeyId: s3.key.accessKeyId },
     ],
-    ["another body than was signed", "PUT", "/images/x", { "x-amz-content-sha256": "0" }, 403, "SignatureDoesNotMatch"],
+    ["no signature of AWS", "PUT", "/images/x", { authorization: "Bearer x" }, 400, "AuthorizationHeaderMalformed"],
+    ["another hash than was signed", "PUT", "/images/x", { "x-amz-content-sha256": "0" }, 403, "SignatureDoesNotMatch"],
     ["a page of another host", "PUT", "/images/x", { origin: "https://evil.example.com" }, 403, "AccessDenied"],
     ["another host's name", "PUT", "/images/x", { host: "evil.example.com" }, 403, "AccessDenied"],
     ["a bucket of another account", "PUT", "/images/x", { "x-amz-expected-bucket-owner": "1" }, 403, "AccessDenied"],
@@ -173,5 +174,15 @@ describe("S3", () => {
   ])("refuses %s", async (_, method, path, headers, status, code, by) => {
     expect(await send(method, path, method === "GET" ? "" : "an image", headers, by)).toEqual({ status, code });
     expect(await keys()).toEqual([]);
+  });
+
+  it("refuses another body than was signed", async () => {
+    const place = { host: new URL(s3.url).host, pathname: "/images/x", search: "" };
+    const signed = await signRequest("s3", s3.key, place, "PUT", Buffer.from("another image"));
+
+    expect(await send("PUT", "/images/x", "an image", { ...signed })).toEqual({
+      status: 400,
+      code: "XAmzContentSHA256Mismatch",
+    });
   });
 });

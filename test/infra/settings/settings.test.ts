@@ -112,11 +112,21 @@ describe("Settings", () => {
       ({ devDatabase }) => delete devDatabase.pausesAfterMinutes,
     ],
     "stages.0.alarmRecipient: ": [({ dev }) => (dev.alarmRecipient = "ops")],
+    "databases.0.pausesAfterMinutes: ": [({ devDatabase }) => (devDatabase.pausesAfterMinutes = 0)],
+    "stages.1.logRetentionDays: ": [0, 9_999].map(
+      (days): Change =>
+        ({ prod }) =>
+          (prod.logRetentionDays = days),
+    ),
     // Data.
     "databases.1.backupRetentionDays: ": [({ prodDatabase }) => (prodDatabase.backupRetentionDays = 0)],
     "stages.1.imageBackupRegion: copies of images in the region of the stage": [
       ({ prod }) => (prod.imageBackupRegion = "eu-central-1"),
     ],
+    "stages.1.imageBackupRegion: Too small": [({ prod }) => (prod.imageBackupRegion = "")],
+    "databases.1.backupRegion: ": [({ prodDatabase }) => (prodDatabase.backupRegion = "")],
+    "databases.1.knownContributor: ": [({ prodDatabase }) => (prodDatabase.knownContributor = "")],
+    "stages.1.imageCertificate: ": [({ prod }) => (prod.imageCertificate = "")],
     "stages.0.imageBackupRegion: a stage without uploads": [({ dev }) => (dev.imageBackupRegion = "eu-west-1")],
     "databases.0.backupLock: a lock of copies that are not made": [lockOf("devDatabase")],
     "databases.1.backupLock: the vault would refuse": [
@@ -151,6 +161,7 @@ describe("Settings", () => {
       pipelineWith("colprod"),
       pipelineWith("hnb659fds"),
     ],
+    "databases.0.qualifier: one to ten": [pipelineWith("col*"), pipelineWith("")],
     "signIn.issuer: ": [
       inSignIn({ issuer: "http://accounts.example.com" }),
       inSignIn({ issuer: "https://example.com?tenant=1" }),
