@@ -440,6 +440,16 @@ create function undo_error(change changes) returns text language plpgsql stable 
       when change.endpoint in ('ops/issue-refresh-token', 'sign-in/callback') then 'Log the user out instead'
       when not exists (select from history where change_id = change.id)
         then 'It changed nothing, or what it did is forgotten'
+      when exists (
+        select
+        from changed_rows as deleted join changed_rows as moved using (change_id, table_name, key)
+        where
+          change_id = change.id
+          and deleted.after is null
+          and deleted.id < moved.id
+          and moved.after is not null
+          and former_key(table_name, key, moved.before) <> key
+      ) then 'It gave a row the key of another one that it deleted'
       else (
         select kept
         from history_tables() as listed join changed_rows using (table_name)

@@ -396,6 +396,18 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     `;
     return [deletion, `Role ${role.id} would have 501 permissions, and can have 500`];
   },
+  "what gave a row the key of another one that it deleted": async () => {
+    const [kept, other] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    const { id: series } = await aSeries(stack.sql);
+    await stack.sql`insert into series_contributors values (${kept.id}, ${series}), (${other.id}, ${series})`;
+    const id = await bySql(`
+      do $$ begin
+        delete from series_contributors where contributor_id = ${kept.id};
+        update series_contributors set contributor_id = ${kept.id} where contributor_id = ${other.id};
+      end $$
+    `);
+    return [id, "It gave a row the key of another one that it deleted"];
+  },
   "what it has undone": async () => {
     const id = await add("role", { name: "Undone", description: "d" });
     return [id, `It was undone by change ${await undone(stack, id)}`];
