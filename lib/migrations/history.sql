@@ -107,6 +107,7 @@ create or replace function add_stale_tags(tags text[], ids bigint[]) returns voi
         insert into stale_tags (tag)
         select case when tag like '%-' then tag || ids[1] else tag end
         from unnest(tags) as tag
+        where not exists (select from stale_tags where transaction = pg_current_xact_id() and tag = 'everything')
         on conflict do nothing;
       else
         insert into stale_tags (tag)

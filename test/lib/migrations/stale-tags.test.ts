@@ -177,6 +177,21 @@ describe("A transaction", () => {
     });
   });
 
+  it("writes the one for everything once, whatever follows", async () => {
+    const work = sql.begin(async (transaction) => {
+      const place = () => transaction`select ctid::text, tag from stale_tags where transaction = pg_current_xact_id()`;
+      await transaction`truncate series_tags`;
+      const before = await place();
+
+      await transaction`update publishers set country = 'x' where id = (select min(id) from publishers)`;
+
+      expect(before).toMatchObject([{ tag: "everything" }]);
+      expect(await place()).toEqual(before);
+      throw new Undone();
+    });
+    await expect(work).rejects.toThrow(Undone);
+  });
+
   it("waits for no other one, nor for what empties the table", async () => {
     const rename = (transaction: Sql, edge: "min" | "max") =>
       transaction.query(
