@@ -442,13 +442,12 @@ create function undo_error(change changes) returns text language plpgsql stable 
         then 'It changed nothing, or what it did is forgotten'
       when exists (
         select
-        from changed_rows as deleted join changed_rows as moved using (change_id, table_name, key)
-        where
-          change_id = change.id
-          and deleted.after is null
-          and deleted.id < moved.id
-          and moved.after is not null
-          and former_key(table_name, key, moved.before) <> key
+        from (
+          select *, min(id) filter (where after is null) over (partition by table_name, key) as deleted_id
+          from changed_rows
+          where change_id = change.id
+        ) as row
+        where deleted_id < id and after is not null and former_key(table_name, key, before) <> key
       ) then 'It gave a row the key of another one that it deleted'
       else (
         select kept
