@@ -217,9 +217,11 @@ describe.each([
       for (const each of pairOf(before)) expect(await stack.keys()).not.toContain(each);
     });
 
-    it("answers 500 for a record without an image", async () => {
-      const { id } = await resource.make();
-      expect(await untouched(() => removeImage(editor.token, id))).toEqual(removeFailed);
+    it("answers 500 for a record without an image, and so to all but one of many at once", async () => {
+      const replies = await Promise.all(Array.from({ length: 8 }, () => removeImage()));
+
+      expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(500)]);
+      expect(await untouched(() => removeImage())).toEqual(removeFailed);
     });
   });
 

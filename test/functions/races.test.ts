@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
 import { aContributor } from "../support/catalogue.ts";
+import { identifier } from "../support/database.ts";
 import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
 import { aPermission, aRole, changesOf, give, permissionId, roleIdsOf } from "../support/records.ts";
 import { rounds } from "../support/rounds.ts";
@@ -246,22 +247,30 @@ describe("Fifty at once", () => {
     await expectConsistency();
   });
 
-  it("delete a contributor and edit it, and nothing is left of it", async () => {
-    await ready("admin-contributors/edit");
-    const contributor = await aContributor(stack.sql);
+  it.each([
+    [
+      "admin-contributors",
+      aContributor,
+      "contributor_aliases",
+      "contributor_id",
+      { added_aliases: ["x"], links: ["https://a.example"] },
+    ],
+    ["admin-users", aUser, "user_roles", "user_id", {}],
+  ])("delete one of %s and edit it, and nothing is left of it", async (resource, make, table, owner, more) => {
+    await ready(`${resource}/edit`, `${resource}/delete`);
+    await inRounds(async (round) => {
+      const [{ id }, role] = [await make(stack.sql), await aRole(stack.sql)];
 
-    const replies = await times((number) =>
-      number % 4 === 0
-        ? remove("admin-contributors/delete", contributor.id)
-        : post("admin-contributors/edit", contributor.id, {
-            first_name: `Edited ${number}`,
-            added_aliases: ["x"],
-            links: ["https://example.com"],
-          }),
-    );
+      const replies = await times((number) => {
+        const name = `Edited ${resource} ${round} ${number}`;
+        return number % 4 === 3
+          ? remove(`${resource}/delete`, id)
+          : post(`${resource}/edit`, id, { first_name: name, username: name, added_roles: [role.id], ...more });
+      });
 
-    expectOnly(replies, 200, 404);
-    expect(await stack.sql`select from contributor_aliases where contributor_id = ${contributor.id}`).toHaveLength(0);
+      expectOnly(replies, 200, 404);
+      expect(await stack.sql`select from ${identifier(table)} where ${identifier(owner)} = ${id}`).toEqual([]);
+    });
     await expectConsistency();
   });
 

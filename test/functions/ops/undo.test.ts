@@ -554,6 +554,18 @@ describe("ops-undo", () => {
     expect(await stack.sql`select * from tags order by id`).toEqual(before);
   });
 
+  it("is done once when the response of the database is lost", async () => {
+    const id = await bySql("update roles set description = 'Lost' where is_default = 1");
+    let calls = 0;
+    stack.dataApi.intercept(({ sql }) =>
+      sql?.includes("undo_changes") && calls++ === 0 ? { kind: "drop-after" } : undefined,
+    );
+
+    const row = await undone(stack, id).finally(() => stack.dataApi.intercept(undefined));
+
+    expect([calls, await stack.sql`select id from changes where ${id} = any(undoes)`]).toEqual([2, [{ id: row }]]);
+  });
+
   it("is done as a whole or not at all when the database kills its session in the middle", async () => {
     const { id } = await aWholeContributor();
     const before = await contents(stack.sql);

@@ -77,6 +77,7 @@ describe("Settings", () => {
         signIn.concurrent = 4;
       },
     ],
+    ["throttles of 0, for never", ({ prod }) => Object.assign(prod.throttles, { changes: { rate: 0, burst: 0 } })],
     [
       "no concurrency in a small account",
       ({ account, stages, signIn }) => {

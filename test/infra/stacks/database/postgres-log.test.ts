@@ -48,6 +48,16 @@ describe("PostgreSQL's log", () => {
     await logged(/duration: \d+\.\d+ ms .*select pg_sleep\(0\.6\), \$1::text/);
   });
 
+  it("contains waits for a lock", async () => {
+    const { waiting } = await sql.begin(async (other) => {
+      await other`update people set name = name`;
+      const waiting = sql`update people set name = name where name = ${secret}`;
+      await logged(/still waiting for ShareLock/);
+      return { waiting };
+    });
+    await waiting;
+  });
+
   it("contains no value of a row or parameter", async () => {
     await expect(sql`insert into people values (${secret})`).rejects.toThrow(/people_name_key/);
     await logged(/ERROR: {2}duplicate key value violates unique constraint "people_name_key"/);
