@@ -27,8 +27,8 @@ create function undo_rows(undone_id bigint) returns undo_row[] language sql as $
   select array(
     with recursive changed as (
       select * from changed_rows where change_id = undone_id
-    ), moved as (
-      select id, id as latest_id, table_name, former_key(table_name, key, before) as key, key as latest_key
+    ), moves as materialized (
+      select id, table_name, former_key(table_name, key, before) as key, key as latest_key
       from
         changed
         -- `offset 0` keeps PostgreSQL from looking up the columns for each row.
@@ -36,14 +36,12 @@ create function undo_rows(undone_id bigint) returns undo_row[] language sql as $
           select table_name, key_columns(table_name) as names from history_tables() offset 0
         ) as keyed using (table_name)
       where before ?| names and after ?| names
+    ), moved as (
+      select id, id as latest_id, table_name, key, latest_key from moves
       union all
-      select moved.id, changed.id, table_name, moved.key, changed.key
-      from moved join changed using (table_name)
-      where
-        changed.id > latest_id
-        and changed.key <> latest_key
-        and after is not null
-        and former_key(table_name, changed.key, before) = latest_key
+      select moved.id, moves.id, moved.table_name, moved.key, moves.latest_key
+      from moved join moves on (moves.table_name, moves.key) = (moved.table_name, moved.latest_key)
+      where moves.id > latest_id
     ), net as (
       select
         table_name, latest_key as key,
