@@ -254,6 +254,26 @@ describe("ops-merge-contributors", () => {
     await fc.assert(property, { numRuns: Number(process.env.COLOPHON_MERGE_RUNS ?? 15) });
   });
 
+  it("is undone in time, however many series move or are shared", async () => {
+    const [kept, one] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    await stack.sql`
+      with made as (
+        insert into series (name, slug) select n, gen_random_uuid() from generate_series(1, 1600) as n
+        returning id, name::int as number
+      )
+      insert into series_contributors (series_id, contributor_id, role)
+      select id, ${one.id}::bigint, 'art' from made
+      union all
+      select id, ${kept.id}::bigint, 'story' from made where number <= 800
+    `;
+    const { change } = await merge(kept, [one]);
+    const start = performance.now();
+
+    await undone(stack, change);
+
+    expect(performance.now() - start).toBeLessThan(8_000);
+  });
+
   it("answers which descriptions and avatars it leaves out, and removes these avatars", async () => {
     const kept = await aContributor(stack.sql, { image: `avatars/${randomUUID()}.webp` });
     const image = `avatars/${randomUUID()}.webp`;
