@@ -15,7 +15,7 @@ create function forget_user(target bigint) returns void language plpgsql as $$
         and cast(result as text) ~ format('"(user/|userId"\W+)%s\M', target)
       or record = 'user/' || target;
     perform forget_record('user', target);
-    update changes set username = null where caller_id = target;
+    update changes set username = null where caller_id = target and caller_id > 0;
   end
 $$;
 

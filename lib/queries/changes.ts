@@ -63,7 +63,7 @@ export const usersNamed = (username: string): Sql => sql`
 /** A row if a user has this id, or one who is deleted had it and changed something. */
 export const isUser = (id: number): Sql => sql`
   select 1 where exists (select from users where id = ${id}::bigint)
-  or exists (select from changes where caller_id = ${id}::bigint)
+  or exists (select from changes where caller_id = ${id}::bigint and caller_id > 0)
 `;
 
 export interface Page {
@@ -78,7 +78,7 @@ export interface Page {
 export const toUndo = (user: number, { from, to }: { from: string; to: string }, page: Page): Sql =>
   notUndone(
     sql`
-      caller_id = ${user}::bigint
+      caller_id = ${user}::bigint and caller_id > 0
       and at >= ${from}::timestamptz
       and at < ${to}::timestamptz
       and (
@@ -124,9 +124,12 @@ export const bytesOfLastDay = (): Sql => sql`
 
 function byUser(user: Filters["user"]): readonly Sql[] {
   if (user === undefined) return [sql`true`];
-  if (typeof user === "number") return [sql`caller_id = ${user}::bigint`];
+  if (typeof user === "number") return [sql`caller_id = ${user}::bigint and caller_id > 0`];
   const hasName = sql`identity_key(username) = identity_key(${user}::text)`;
-  return [sql`username is not null and ${hasName}`, sql`caller_id = (select id from users where ${hasName})`];
+  return [
+    sql`username is not null and ${hasName}`,
+    sql`caller_id = (select id from users where ${hasName}) and caller_id > 0`,
+  ];
 }
 
 /** The array makes PostgreSQL look these changes up, instead of reading the ledger from its end until it has a page. */
