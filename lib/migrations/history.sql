@@ -94,7 +94,7 @@ create or replace function current_change() returns bigint
   $$;
 
 -- Tags that a hyphen ends are completed by these ids. A transaction has at most fifty rows, or else the one row
--- `everything`. Most statements write one row, whose tags are distinct.
+-- `everything`.
 create or replace function add_stale_tags(tags text[], ids bigint[]) returns void
   language plpgsql
   set enable_seqscan = off
@@ -103,20 +103,12 @@ create or replace function add_stale_tags(tags text[], ids bigint[]) returns voi
       if tags = '{}' then
         return;
       end if;
-      if cardinality(ids) = 1 then
-        insert into stale_tags (tag)
-        select case when tag like '%-' then tag || ids[1] else tag end
-        from unnest(tags) as tag
-        where not exists (select from stale_tags where transaction = pg_current_xact_id() and tag = 'everything')
-        on conflict do nothing;
-      else
-        insert into stale_tags (tag)
-        select distinct case when tag like '%-' then tag || id else tag end
-        from unnest(tags) as tag cross join unnest(ids) as id
-        where not exists (select from stale_tags where transaction = pg_current_xact_id() and tag = 'everything')
-        limit 51
-        on conflict do nothing;
-      end if;
+      insert into stale_tags (tag)
+      select distinct case when tag like '%-' then tag || id else tag end
+      from unnest(tags) as tag cross join unnest(ids) as id
+      where not exists (select from stale_tags where transaction = pg_current_xact_id() and tag = 'everything')
+      limit 51
+      on conflict do nothing;
       if (
         select count(*) > 50 or count(*) > 1 and bool_or(tag = 'everything')
         from stale_tags
