@@ -60,10 +60,13 @@ export const usersNamed = (username: string): Sql => sql`
   select caller_id from changes where username is not null and identity_key(username) = identity_key(${username}::text)
 `;
 
+/** Whether a user made a change. The condition of the index changes_by_caller stands here (07-ledger.sql). */
+const byCaller = (id: Sql): Sql => sql`caller_id = ${id} and caller_id > 0`;
+
 /** A row if a user has this id, or one who is deleted had it and changed something. */
 export const isUser = (id: number): Sql => sql`
   select 1 where exists (select from users where id = ${id}::bigint)
-  or exists (select from changes where caller_id = ${id}::bigint and caller_id > 0)
+  or exists (select from changes where ${byCaller(sql`${id}::bigint`)})
 `;
 
 export interface Page {
@@ -78,7 +81,7 @@ export interface Page {
 export const toUndo = (user: number, { from, to }: { from: string; to: string }, page: Page): Sql =>
   notUndone(
     sql`
-      caller_id = ${user}::bigint and caller_id > 0
+      ${byCaller(sql`${user}::bigint`)}
       and at >= ${from}::timestamptz
       and at < ${to}::timestamptz
       and (
@@ -124,12 +127,9 @@ export const bytesOfLastDay = (): Sql => sql`
 
 function byUser(user: Filters["user"]): readonly Sql[] {
   if (user === undefined) return [sql`true`];
-  if (typeof user === "number") return [sql`caller_id = ${user}::bigint and caller_id > 0`];
+  if (typeof user === "number") return [byCaller(sql`${user}::bigint`)];
   const hasName = sql`identity_key(username) = identity_key(${user}::text)`;
-  return [
-    sql`username is not null and ${hasName}`,
-    sql`caller_id = (select id from users where ${hasName}) and caller_id > 0`,
-  ];
+  return [sql`username is not null and ${hasName}`, byCaller(sql`(select id from users where ${hasName})`)];
 }
 
 /** The array makes PostgreSQL look these changes up, instead of reading the ledger from its end until it has a page. */
