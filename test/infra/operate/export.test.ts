@@ -59,7 +59,7 @@ describe("npm run export", () => {
 
   it.each([
     [["--client", "9"], "There is no client 9"],
-    [["--client", "first"], "Invalid payload: client: must be a number\n"],
+    [["--client", "first"], "--client takes a client's id, not first"],
     [["--stage", "prod", "--url", "http://localhost"], "--url and --data are for the local service"],
     [["--out", tmpdir()], `${tmpdir()} is a directory, not a file\n`],
     [["--out", "nowhere/all.jsonl"], "There is no file or directory nowhere\n"],
