@@ -14,7 +14,7 @@ const door = z.object({ url: z.string(), key: z.string() });
 const edgeUrl = process.env.EDGE_URL;
 
 interface Summary {
-  readonly asked: number;
+  readonly requests: number;
   readonly slowestInMilliseconds: number;
   /** How old a response of the edge was, on a stage that has one. */
   readonly edgeAgeInSeconds?: number;
@@ -38,5 +38,5 @@ export async function handler(event: unknown): Promise<Summary> {
   );
   if (problems.length > 0) throw new Error(problems.join("\n"));
   const slowestInMilliseconds = Math.max(...results.map(({ milliseconds }) => milliseconds));
-  return { asked: results.length, slowestInMilliseconds, ...age };
+  return { requests: results.length, slowestInMilliseconds, ...age };
 }

@@ -59,7 +59,7 @@ const problemOf = async () => {
 describe("ops-smoke on a stage with an edge", () => {
   it("asks one URL through the edge, and past its cache each time, and tells the age", async () => {
     expect(await smoke()).toEqual({
-      result: { asked: 3, slowestInMilliseconds: expect.any(Number), edgeAgeInSeconds: 0 },
+      result: { requests: 3, slowestInMilliseconds: expect.any(Number), edgeAgeInSeconds: 0 },
     });
     age = "42";
     expect(await smoke()).toMatchObject({ result: { edgeAgeInSeconds: 42 } });

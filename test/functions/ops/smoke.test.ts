@@ -11,7 +11,7 @@ describe("ops-smoke", () => {
     const requests = smokeRequests("public");
 
     expect(await smoke({ requests })).toEqual({
-      result: { asked: requests.length, slowestInMilliseconds: expect.any(Number) },
+      result: { requests: requests.length, slowestInMilliseconds: expect.any(Number) },
     });
     expect(requests.length).toBeGreaterThanOrEqual(8);
   });
@@ -30,7 +30,7 @@ describe("ops-smoke", () => {
   });
 
   it.each([
-    ["has", "naoki-urasawa", { result: { asked: 1 } }],
+    ["has", "naoki-urasawa", { result: { requests: 1 } }],
     ["has not", "nobody", { error: { errorMessage: expect.stringMatching(/^GET \/contributor\/slug\/nobody: 404 /) } }],
   ])("asks for the contributor whom the database must have: it %s", async (_, slug, outcome) => {
     const requests = smokeRequests("public", slug).filter(({ endpoint }) => endpoint === "contributor/slug");
