@@ -85,21 +85,21 @@ create function lock_name(name text) returns void
 -- queries are static, and their plan is kept, since an import asks this for each record: a plan by index, even if the
 -- tables were empty when it was made. A trigger passes the name of its table, whose collation is not that of the slugs'
 -- indexes.
-create function slug_exists(table_name text, wanted text) returns boolean
+create function slug_exists(table_name text, requested text) returns boolean
   language plpgsql stable
   set plan_cache_mode = force_generic_plan
   set enable_seqscan = off
   as $$
     declare
-      slug_wanted text collate "default" = wanted;
+      requested_slug text collate "default" = requested;
     begin
       return case table_name
         when 'contributors' then
-          exists (select from contributors where slug = slug_wanted)
-          or exists (select from former_slugs where slug = slug_wanted)
-        when 'publishers' then exists (select from publishers where slug = slug_wanted)
-        when 'series' then exists (select from series where slug = slug_wanted)
-        when 'users' then exists (select from users where slug = slug_wanted)
+          exists (select from contributors where slug = requested_slug)
+          or exists (select from former_slugs where slug = requested_slug)
+        when 'publishers' then exists (select from publishers where slug = requested_slug)
+        when 'series' then exists (select from series where slug = requested_slug)
+        when 'users' then exists (select from users where slug = requested_slug)
       end;
     end
   $$;

@@ -167,4 +167,4 @@ create table user_locks (
 
 comment on table user_locks is 'Who is editing a user, and until when';
 
-create index user_locks_by_holder on user_locks (editor_id);
+create index user_locks_by_editor on user_locks (editor_id);

@@ -140,7 +140,7 @@ create table contributor_locks (
 
 comment on table contributor_locks is 'Who is editing a contributor, and until when';
 
-create index contributor_locks_by_holder on contributor_locks (editor_id);
+create index contributor_locks_by_editor on contributor_locks (editor_id);
 
 create table publishers (
   id bigint generated always as identity primary key,
