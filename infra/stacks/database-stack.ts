@@ -195,7 +195,7 @@ export class DatabaseStack extends Stack {
       threshold: Math.floor(0.8 * connectionsMax(settings)),
     });
     if (settings.standby) {
-      alarms.add("standby-gone", {
+      alarms.add("standby-missing", {
         // Whatever it measures: there are no data about readers where there are none.
         metric: database.metricCPUUtilization({
           dimensionsMap: { DBClusterIdentifier: database.clusterIdentifier, Role: "READER" },
