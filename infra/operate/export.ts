@@ -24,7 +24,7 @@ const resultSchema = z.object({
   target: z.string(),
   bytes: z.number(),
   lines: z.record(z.string(), z.number()),
-  leftOut: z.number(),
+  skipped: z.number(),
 });
 
 /** @throws if there is a directory of this name, or none for the file */
@@ -70,10 +70,10 @@ if (import.meta.main) {
     if (out !== undefined) await expectWritable(out);
     report("ops-export reads the catalogue");
     const result = await resultOf({ name: "ops/export", payload, ...where });
-    const { target, bytes, lines, leftOut } = z.parse(resultSchema, result);
+    const { target, bytes, lines, skipped } = z.parse(resultSchema, result);
     const count = Object.values(lines).reduce((sum, each) => sum + each, 0);
     report(`${target} has ${plural(count, "line")}, ${plural(bytes, "byte")}`);
-    if (leftOut > 0) report(`Left out: ${plural(leftOut, "reference")} to other clients' records`);
+    if (skipped > 0) report(`Skipped: ${plural(skipped, "reference")} to other clients' records`);
     const { hostname: Bucket, pathname } = new URL(target);
     const s3 = await transferClient(where.stage, where.data);
     const ExpectedBucketOwner = where.stage === undefined ? undefined : settings.account.id;

@@ -39,7 +39,7 @@ function undoInWords(result: UndoResult, event: unknown, width: number): readonl
     cell([
       ...each.what,
       ...each.overridden.map((other) => `overrides ${conflictInWords(other)}`),
-      ...each.leftOut.map((other) => `left out ${conflictInWords(other)}`),
+      ...each.skipped.map((other) => `skipped ${conflictInWords(other)}`),
     ]),
   ]);
   const conflicts = result.conflicts.map((each) => [
@@ -72,7 +72,7 @@ function conflictInWords({ field, now, reason, later }: z.output<typeof conflict
 }
 
 function mergeInWords(result: z.output<typeof mergeResult>, event: unknown, width: number): readonly string[] {
-  const { kept, added, redirected, leftOut } = result;
+  const { kept, added, redirected, skipped } = result;
   const merged = result.merged.map(({ id, name }) => recordInWords(`contributor/${id}`, name)).join("; ");
   const counts = [
     [added.relations, "relation"],
@@ -87,11 +87,11 @@ function mergeInWords(result: z.output<typeof mergeResult>, event: unknown, widt
     ...Object.entries(result.filled).map(([field, value]) => `${field} was empty, now "${value}"`),
     ...result.merged.map(({ slug }) => `slug ${slug} leads to contributor ${kept}`),
     ...(redirected > 0 ? [`relations of ${plural(redirected, "contributor")} lead to contributor ${kept}`] : []),
-    ...leftOut.descriptions.map(
+    ...skipped.descriptions.map(
       ({ record, language, description }) =>
-        `left out: contributor ${record}'s description (${language}): "${description}"`,
+        `skipped: contributor ${record}'s description (${language}): "${description}"`,
     ),
-    ...leftOut.images.map((id) => `left out: contributor ${id}'s image`),
+    ...skipped.images.map((id) => `skipped: contributor ${id}'s image`),
   ];
   return [
     `${isDryRun(event) ? "Would merge" : "Merged"} ${merged} into contributor ${kept}${byChange(result.change)}`,

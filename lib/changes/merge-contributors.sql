@@ -210,7 +210,7 @@ create function merge_contributors(request request) returns outcome language plp
           )))
         ),
         'redirected', cardinality(others),
-        'leftOut', jsonb_build_object(
+        'skipped', jsonb_build_object(
           -- The beginnings of the first 300; a result has room for so many.
           'descriptions', (
             select jsonb_path_query_array(coalesce(jsonb_agg(

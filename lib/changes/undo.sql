@@ -11,7 +11,7 @@ create type undo_row as (
 
 -- What keeps a row from being taken back: its place in a record, the value `now`, the reason if that does not say it,
 -- and the newest change that touched it. The effect is what an undo with `force` does: it `overrides` the conflict,
--- `leaves` the row or the column as it is, or `refuses`. What it `loses` is left out without `force`, too.
+-- `leaves` the row or the column as it is, or `refuses`. What it `loses` is skipped without `force`, too.
 create type undo_conflict as (
   table_name text, key jsonb, record text, field text, now jsonb, reason text, later bigint, effect text
 );
@@ -279,7 +279,7 @@ create function undo_conflicts(change_id bigint, rows undo_row[]) returns undo_c
           and not exists (select from contributors where image = row.before ->> 'image')
       ) as found (columns, reason, effect)
     union all
-    -- Rows whose unique values another row has now. Identifiers are left out; names are not, since people choose them.
+    -- Rows whose unique values another row has now. Identifiers are skipped; names are not, since people choose them.
     select
       touched, touched, other, columns,
       format(
@@ -496,7 +496,7 @@ create function reason_of(conflict undo_conflict) returns text language sql immu
   )
 $$;
 
--- Takes a change back. Returns what was `overridden` and `leftOut`, or the `conflicts`, or the `reason` why it is
+-- Takes a change back. Returns what was `overridden` and `skipped`, or the `conflicts`, or the `reason` why it is
 -- refused.
 create function undo_change(change changes, is_forced boolean) returns jsonb language plpgsql as $$
   declare
@@ -580,7 +580,7 @@ create function undo_change(change changes, is_forced boolean) returns jsonb lan
     end if;
     return jsonb_build_object(
       'overridden', conflicts_in_result(change.id, conflicts, '{overrides}'),
-      'leftOut', conflicts_in_result(change.id, conflicts, '{leaves %, loses %}')
+      'skipped', conflicts_in_result(change.id, conflicts, '{leaves %, loses %}')
     );
   exception
     when sqlstate 'REFUS' then

@@ -2,7 +2,7 @@ import sql from "sql-template-tag";
 import { readTextWithin } from "../data-api/chunks.ts";
 import { integer, integerOrNull } from "../data-api/read.ts";
 import type { Send } from "../data-api/transaction.ts";
-import { leftOut, lines } from "../queries/catalogue.ts";
+import { countSkipped, lines } from "../queries/catalogue.ts";
 import { kinds } from "./catalogue-lines.ts";
 import { refusal } from "./refusal.ts";
 
@@ -14,11 +14,11 @@ export interface Progress {
   /** By their kinds. */
   readonly lines: Record<string, number>;
   /** References to another client's records. */
-  leftOut: number;
+  skipped: number;
   bytes: number;
 }
 
-export const noProgress = (): Progress => ({ lines: {}, leftOut: 0, bytes: 0 });
+export const noProgress = (): Progress => ({ lines: {}, skipped: 0, bytes: 0 });
 
 /**
  * Reads the catalogue, or a client's part of it, as the lines of a file, as it is when the first statement runs. The
@@ -53,8 +53,8 @@ export async function* readLines(
     if (kind === "client" && client !== undefined && count === 0) throw refusal(`There is no client ${client}`);
   }
   if (client === undefined) return;
-  const [row = []] = await send(leftOut(client, kinds));
-  progress.leftOut = integer(row, 0);
+  const [row = []] = await send(countSkipped(client, kinds));
+  progress.skipped = integer(row, 0);
 }
 
 const tooLong = ({ lines, bytes }: Progress): string =>

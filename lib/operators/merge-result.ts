@@ -24,7 +24,7 @@ export const mergeResult = z.strictObject({
   ),
   /** How many others have relations that lead to the kept one now. */
   redirected: count,
-  leftOut: z.strictObject({
+  skipped: z.strictObject({
     /** The first 300, and of each the beginning; the ledger has them all. */
     descriptions: z.array(z.strictObject({ record: z.int(), language: z.string(), description: z.string() })),
     /** The contributors whose avatars are removed. */

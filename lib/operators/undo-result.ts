@@ -32,7 +32,7 @@ export const undone = z.extend(namedChange, {
   /** The conflicts in spite of which that was done. */
   overridden: z.array(conflict),
   /** What could not be brought back. */
-  leftOut: z.array(conflict),
+  skipped: z.array(conflict),
 });
 
 const common = {

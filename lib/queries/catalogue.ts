@@ -77,10 +77,10 @@ export const lines = (kind: string, { table, columns, lists }: LineTable, { clie
 `;
 
 /**
- * How many references of a client's records the lines leave out, since they lead to another client's: those between
+ * How many references of a client's records the lines skip, since they lead to another client's: those between
  * records that the client shares with others.
  */
-export const leftOut = (client: number, tables: Readonly<Record<string, LineTable>>): Sql => sql`
+export const countSkipped = (client: number, tables: Readonly<Record<string, LineTable>>): Sql => sql`
   select ${join(
     Object.entries(tables).flatMap(([kind, { table, columns, lists }]) => [
       ...(isRelation(columns)

@@ -7,7 +7,7 @@ import type { Stack } from "./stack.ts";
 export interface Exported {
   readonly target: string;
   readonly lines: Readonly<Record<string, number>>;
-  readonly leftOut: number;
+  readonly skipped: number;
   readonly bytes: number;
 }
 

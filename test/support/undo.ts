@@ -13,7 +13,7 @@ export async function undo({ lambda }: Pick<Stack, "lambda">, payload: object): 
 /** Undoes a change without conflicts. Returns the row that did it. */
 export async function undone(stack: Pick<Stack, "lambda">, change: number): Promise<number> {
   const result = await undo(stack, { change });
-  expect(result).toMatchObject({ undone: [{ change, leftOut: [] }], conflicts: [], refused: [], isDone: true });
+  expect(result).toMatchObject({ undone: [{ change, skipped: [] }], conflicts: [], refused: [], isDone: true });
   return result.change ?? 0;
 }
 

@@ -61,7 +61,7 @@ describe("ops-export", () => {
     expect(exported).toEqual({
       target: expect.stringMatching(/^s3:\/\/transfers\/exports\/all-[\dTZ.-]+\.jsonl$/),
       lines: { client: 2, publisher: 0, "publisher-relation": 0, contributor: 2, "contributor-relation": 3, series: 0 },
-      leftOut: 0,
+      skipped: 0,
       bytes: Buffer.byteLength(text),
     });
   });
@@ -92,7 +92,7 @@ describe("ops-export", () => {
     expect(lines[3]).toMatchObject({ from: "slug:own", to: "slug:shared" });
     expect(lines[4]).toMatchObject({ contributors: [{ contributor: "slug:own" }] });
     expect(lines[4]).not.toHaveProperty("publishers");
-    expect(exported).toMatchObject({ leftOut: 4, lines: { client: 1, publisher: 0, contributor: 2, series: 1 } });
+    expect(exported).toMatchObject({ skipped: 4, lines: { client: 1, publisher: 0, contributor: 2, series: 1 } });
     expect(exported.target).toMatch(/exports\/client-1-/);
   });
 

@@ -280,7 +280,7 @@ describe("ops-merge-contributors", () => {
     await describeIn(kept, "English", "kept");
     await describeIn(one, "english", "x".repeat(101));
 
-    expect((await merge(kept, [one])).leftOut).toEqual({
+    expect((await merge(kept, [one])).skipped).toEqual({
       descriptions: [{ record: one.id, language: "english", description: "x".repeat(100) }],
       images: [one.id],
     });

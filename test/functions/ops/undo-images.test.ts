@@ -91,13 +91,13 @@ describe.each(["users", "contributors"] as const)("ops-undo brings back the imag
 
 describe("ops-undo and images", () => {
   it("brings back the avatar of a deleted contributor; if it is gone, without it, and says so", async () => {
-    for (const leftOut of [[], [{ field: "image", reason: "Its image is removed" }]]) {
+    for (const skipped of [[], [{ field: "image", reason: "Its image is removed" }]]) {
       const record = await aRecordWithImage("contributors");
       const id = await change("admin-contributors/delete", { path: record.path });
-      if (leftOut.length > 0) await expire(record.image);
+      if (skipped.length > 0) await expire(record.image);
 
-      expect(await undo(stack, { change: id })).toMatchObject({ undone: [{ leftOut }], conflicts: [] });
-      expect(await record.now()).toBe(leftOut.length > 0 ? null : record.image);
+      expect(await undo(stack, { change: id })).toMatchObject({ undone: [{ skipped }], conflicts: [] });
+      expect(await record.now()).toBe(skipped.length > 0 ? null : record.image);
     }
   });
 
@@ -108,7 +108,7 @@ describe("ops-undo and images", () => {
     const noted = await notedKeys(stack);
 
     expect(await undo(stack, { change: id, dryRun: true })).toMatchObject({
-      undone: [{ what: [expect.stringContaining(record.image)], leftOut: [] }],
+      undone: [{ what: [expect.stringContaining(record.image)], skipped: [] }],
     });
     expect(stack.s3.requests).toEqual([]);
     expect(await notedKeys(stack)).toEqual(noted);

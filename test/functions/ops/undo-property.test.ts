@@ -352,12 +352,12 @@ function expectAgreementWith(
   const states = [...delta].map(([name, values]) => stateOf(before[name], values));
   if (undone && !isForced) {
     expect({ undone, states }).toMatchObject({
-      undone: { leftOut: [] },
+      undone: { skipped: [] },
       states: states.map(() => expect.not.stringMatching("changed")),
     });
     expect(deltaOf(takenBack(before, delta, role), after)).toEqual(new Map());
   } else if (undone) {
-    const left = JSON.stringify(undone.leftOut);
+    const left = JSON.stringify(undone.skipped);
     const expected = takenBack(before, delta, role);
     for (const name of left === "[]" ? delta.keys() : [])
       expect({ name, row: after[name] }).toEqual({ name, row: expected[name] });

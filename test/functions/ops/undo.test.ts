@@ -125,7 +125,7 @@ interface Conflicting {
   /** Of each conflict the record, the field, the later change, and the reason. */
   readonly conflicts: readonly (readonly [record: string, field: string, later: number, reason?: string])[];
   /** The fields that force leaves out. */
-  readonly leftOut?: readonly string[];
+  readonly skipped?: readonly string[];
   /** Whether the state after force is right. */
   readonly forced?: () => Promise<boolean>;
 }
@@ -164,7 +164,7 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
         [record, `descriptions/${description}`, second],
         [record, `relations/${relation}`, moving],
       ],
-      leftOut: [`aliases/${four}`],
+      skipped: [`aliases/${four}`],
       forced: () => isThere("select from contributors where id = $1 and gender is null and type is null", id),
     };
   },
@@ -179,7 +179,7 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
         [`contributor/${id}`, `relations/${relation}`, later, reason],
         [`contributor/${friend.id}`, "*", later, reason],
       ],
-      leftOut: [`relations/${relation}`, "*"],
+      skipped: [`relations/${relation}`, "*"],
       forced: async () => (await elementsOf("contributor_aliases", { id })).length === 3 && back !== undefined,
     };
   },
@@ -195,7 +195,7 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
         [`contributor/${id}`, "external_id", later, reason("of both")],
         [`contributor/${id}`, "slug", later, reason(slug)],
       ],
-      leftOut: ["external_id", "slug"],
+      skipped: ["external_id", "slug"],
       forced: () =>
         isThere("select from contributors where (id, slug) = ($1, $2) and external_id is null", id, `${slug}-2`),
     };
@@ -209,7 +209,7 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
     return {
       change: deletion,
       conflicts: [[`contributor/${id}`, "slug", merge, `Contributor ${kept.id} has ${slug} now`]],
-      leftOut: ["slug"],
+      skipped: ["slug"],
       forced: () => isThere("select from contributors where (id, slug) = ($1, $2)", id, `${slug}-2`),
     };
   },
@@ -223,7 +223,7 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
     return {
       change: deletion,
       conflicts: [[`contributor/${kept.id}`, `former_${field}`, later, reason]],
-      leftOut: [`former_${field}`],
+      skipped: [`former_${field}`],
       forced: () => isThere("select from contributors where (id, slug) = ($1, $2)", kept.id, kept.slug),
     };
   },
@@ -249,14 +249,14 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
         [`series/${id}`, `tags/${to}`, tagging, `Series ${id} has tag_id ${from} now`],
         [`series/${id}`, `volumes/${volume}`, numbering, `Series ${id} has number 1 now`],
       ],
-      leftOut: [`tags/${to}`, `volumes/${volume}`],
+      skipped: [`tags/${to}`, `volumes/${volume}`],
     };
   },
 };
 
 describe("ops-undo finds what has changed since, names the newest change of it, and yields to force:", () => {
   it.each(Object.entries(conflicting))("%s", async (_, make) => {
-    const { change: id, conflicts, leftOut = [], forced = async () => true } = await make();
+    const { change: id, conflicts, skipped = [], forced = async () => true } = await make();
     const before = await contents(stack.sql);
 
     const result = await undo(stack, { change: id });
@@ -267,7 +267,7 @@ describe("ops-undo finds what has changed since, names the newest change of it, 
     expect(await contents(stack.sql)).toEqual(before);
 
     const { undone: [taken] = [], change: undoing = 0 } = await undo(stack, { change: id, force: true });
-    expect(taken?.leftOut.map(({ field }) => field).sort()).toEqual(leftOut.toSorted());
+    expect(taken?.skipped.map(({ field }) => field).sort()).toEqual(skipped.toSorted());
     expect(await forced()).toBe(true);
     await undone(stack, undoing);
     expect(await contents(stack.sql)).toEqual(before);
@@ -290,7 +290,7 @@ describe("ops-undo finds what has changed since, names the newest change of it, 
     ]);
   });
 
-  it("no users who were deleted: they are left out and named", async () => {
+  it("no users who were deleted: they are skipped and named", async () => {
     const role = await aRole(stack.sql);
     const [gone, stays] = [await aUser(stack.sql), await aUser(stack.sql)];
     for (const user of [gone, stays]) await give(stack.sql, user, role);
@@ -298,7 +298,7 @@ describe("ops-undo finds what has changed since, names the newest change of it, 
     await remove("user", gone);
 
     expect(await undo(stack, { change: deletion })).toMatchObject({
-      undone: [{ leftOut: [{ record: `user/${gone.id}`, field: "*", reason: `User ${gone.id} was deleted` }] }],
+      undone: [{ skipped: [{ record: `user/${gone.id}`, field: "*", reason: `User ${gone.id} was deleted` }] }],
       conflicts: [],
     });
     expect(await roleIdsOf(stack.sql, stays)).toEqual([role.id]);

@@ -45,14 +45,14 @@ describe("npm run export", () => {
 
     expect({ code, output }).toEqual({ code: 0, output: clients + shared + other });
     expect(complaint).toMatch(/^s3:\/\/transfers\/exports\/all-.* has 5 lines, \d+ bytes$/m);
-    expect(complaint).not.toContain("Left out");
+    expect(complaint).not.toContain("Skipped");
   });
 
   it("writes what belongs to a client to a file, and says that it is not all", async () => {
     const { code, output, complaint } = await run("--client", "1", "--out", "first.jsonl");
 
     expect({ code, output }).toEqual({ code: 0, output: "" });
-    expect(complaint).toContain("Left out: 1 reference to other clients' records");
+    expect(complaint).toContain("Skipped: 1 reference to other clients' records");
     expect(await readdir(folder)).toEqual(["first.jsonl"]);
     expect(await readFile(join(folder, "first.jsonl"), "utf8")).toBe(`${clients.split("\n")[0]}\n${shared}`);
   });

@@ -143,7 +143,7 @@ describe("npm run invoke -- ops/undo", () => {
       like("^id.* would be done$"),
       like('first_name "C" → "Hiromu"$'),
       like(`overrides first_name: "C", ${by}$`),
-      like(`left out aliases/${alias?.id}: gone, ${by}$`),
+      like(`skipped aliases/${alias?.id}: gone, ${by}$`),
     ]);
     expect(await run("ops/undo", { change, force: true })).toMatchObject({ code: 0 });
     // It is undone already.
@@ -184,7 +184,7 @@ describe("npm run invoke -- ops/merge-contributors", () => {
       '  gender was empty, now "female"',
       `  slug ${merged.slug} leads to contributor ${kept.id}`,
       `  relations of 1 contributor lead to contributor ${kept.id}`,
-      `  left out: contributor ${merged.id}'s description (English): "Lost"`,
+      `  skipped: contributor ${merged.id}'s description (English): "Lost"`,
     ];
 
     const would = await printed("ops/merge-contributors", { ...payload, dryRun: true });

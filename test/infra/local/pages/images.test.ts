@@ -135,7 +135,7 @@ describe("The avatars of the demo data", () => {
     await storeAgain();
 
     expect(await types()).toEqual([404, 404]);
-    expect(await undo(stack, { change: removal, dryRun: true })).toMatchObject({ undone: [{ leftOut: [] }] });
+    expect(await undo(stack, { change: removal, dryRun: true })).toMatchObject({ undone: [{ skipped: [] }] });
     await undone(stack, removal);
     expect(await types()).toEqual(["image/svg+xml", "image/svg+xml"]);
     expect(await stack.keys()).toEqual(stored);
