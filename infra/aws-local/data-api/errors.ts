@@ -1,13 +1,5 @@
+import { DatabaseError } from "pg";
 import { ServiceError, validation } from "../http/service-error.ts";
-
-/** The fields of PostgreSQL's ErrorResponse, as node-postgres gives them. */
-interface PostgresError extends Error {
-  severity?: string;
-  code?: string;
-  hint?: string;
-  position?: string;
-  where?: string;
-}
 
 export const unsupportedResult = (message: string) => new ServiceError(400, "UnsupportedResultException", message);
 
@@ -36,7 +28,7 @@ export const statementTimeout = (processId: number) =>
  */
 export function translate(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  if (!isPostgresError(error)) return isConnectionError(error) ? databaseUnavailable() : internalFailure();
+  if (!(error instanceof DatabaseError)) return isConnectionError(error) ? databaseUnavailable() : internalFailure();
   // 57P03: the server starts or stops; 28P01, 28000: the secret's user or password is wrong. A session that is ended
   // (57P01, 57P02) and one too many (53300) are errors of the database like others.
   if (error.code === "57P03") return databaseUnavailable();
@@ -53,13 +45,9 @@ function isConnectionError(error: unknown): boolean {
   return "code" in error || /^(Connection terminated|Client has encountered|Client was closed)/.test(error.message);
 }
 
-export const sqlState = (error: unknown) => (isPostgresError(error) ? error.code : undefined);
+export const sqlState = (error: unknown) => (error instanceof DatabaseError ? error.code : undefined);
 
-function isPostgresError(error: unknown): error is PostgresError {
-  return error instanceof Error && "severity" in error && typeof error.severity === "string";
-}
-
-function textOf({ severity, message, hint, where, position, code }: PostgresError): string {
+function textOf({ severity, message, hint, where, position, code }: DatabaseError): string {
   return [
     `${severity}: ${message}`,
     hint && `Hint: ${hint}`,

@@ -6,7 +6,7 @@ import type { Operation, Request } from "./requests.ts";
 import { type Login, runAlone, type Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Transactions } from "./transactions.ts";
-import { type ResultType, typesOf } from "./types.ts";
+import { writersOf } from "./types.ts";
 
 /** What the operations work with. */
 export interface Service {
@@ -88,36 +88,23 @@ async function inTime(
   }
 }
 
-/** The response as JSON text. */
+/** The response as JSON text. It is built as a string, because that is faster. */
 async function responseTo({ client }: Session, outcome: Outcome): Promise<string> {
-  checkSize(outcome);
-  const { columns, rows, tag } = outcome;
+  const { columns, rows, tag, exceeded } = outcome;
+  if (exceeded) throw unsupportedResult(tooLarge[exceeded]);
   if (!columns) return `{"generatedFields":[],"numberOfRecordsUpdated":${updatedBy(tag)}}`;
   // The service checks types when it converts a row, so an empty result may have any type.
-  const records = rows.length === 0 ? "[]" : writeRecords(rows, await typesOf(client, columns));
-  return `{"numberOfRecordsUpdated":0,"records":${records}}`;
+  const writers = rows.length === 0 ? [] : await writersOf(client, columns);
+  const field = (text: string | null, index: number) => (text === null ? '{"isNull":true}' : writers[index]?.(text));
+  const records = rows.map((row) => `[${row.map(field).join()}]`).join();
+  return `{"numberOfRecordsUpdated":0,"records":[${records}]}`;
 }
 
 /** `INSERT 0 3` updated 3. What the service returns for a statement with `returning` is not documented, so it is 0. */
 const updatedBy = (tag: string) => (/^(INSERT|UPDATE|DELETE|MERGE)\b/.test(tag) ? tag.split(" ").at(-1) : 0);
 
-/** @throws {ServiceError} when the result or a row is too large */
-function checkSize({ exceeded }: Outcome): void {
-  if (exceeded === "result") throw unsupportedResult("The result exceeds the size limit 1 MB.");
+const tooLarge = {
+  result: "The result exceeds the size limit 1 MB.",
   // AWS, RDS Data API troubleshooting page; the exception that carries it is not documented.
-  if (exceeded === "row") throw unsupportedResult("Packet for query is too large");
-}
-
-/** The member `records` as JSON text. It is built as a string, because that is faster. */
-function writeRecords(rows: Outcome["rows"], types: readonly ResultType[]): string {
-  const fields = types.map(fieldWriter);
-  const write = (text: string | null, index: number) => (text === null ? nullField : fields[index]?.(text));
-  return `[${rows.map((row) => `[${row.map(write).join()}]`).join()}]`;
-}
-
-const nullField = '{"isNull":true}';
-
-function fieldWriter({ member, json }: ResultType): (text: string) => string {
-  const prefix = `{"${member}":`;
-  return (text) => `${prefix}${json(text)}}`;
-}
+  row: "Packet for query is too large",
+};

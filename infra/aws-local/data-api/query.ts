@@ -1,21 +1,12 @@
-import type { ClientBase, Connection, Submittable } from "pg";
+import type { ClientBase, Connection, FieldDef } from "pg";
 import { serialize } from "pg-protocol";
 import { databaseError } from "./errors.ts";
 import type { Limits } from "./limits.ts";
 import type { BoundStatement } from "./parameters.ts";
 
-/** A column of PostgreSQL's RowDescription. */
-export interface Column {
-  name: string;
-  tableID: number;
-  columnID: number;
-  dataTypeID: number;
-  dataTypeModifier: number;
-}
-
 export interface Outcome {
   /** Undefined where the statement yields no rows at all, such as an update without returning. */
-  columns: Column[] | undefined;
+  columns: FieldDef[] | undefined;
   rows: (string | null)[][];
   /** PostgreSQL's command tag, such as `INSERT 0 3`. */
   tag: string;
@@ -29,24 +20,11 @@ export interface Framing {
   /** The session has prepared the statement already. */
   readonly isPrepared?: boolean;
   /** The columns, if they are known; otherwise PostgreSQL describes them. */
-  readonly columns?: Column[] | undefined;
+  readonly columns?: FieldDef[] | undefined;
   /** Names of prepared statements to close. */
   readonly closed?: readonly string[];
   /** Messages that run further statements in the same transaction, whose results are ignored. */
   readonly behind?: Buffer;
-}
-
-/** What node-postgres calls while PostgreSQL responds; its types do not declare it. */
-interface Exchange extends Submittable {
-  handleRowDescription(message: { fields: Column[] }): void;
-  handleDataRow(message: { length: number; fields: (string | null)[] }): void;
-  handleCommandComplete(message: { text: string }): void;
-  handleReadyForQuery(): void;
-  handleError(error: Error): void;
-  handleEmptyQuery(): void;
-  handlePortalSuspended(): void;
-  handleCopyInResponse(connection: Connection): void;
-  handleCopyData(): void;
 }
 
 /**
@@ -66,12 +44,13 @@ export function run(
   let bytes = 0;
   let isComplete = false;
   let copying: string | undefined;
-  const exchange: Exchange = {
-    submit: ({ stream }) => void stream.write(messagesOf(statement, framing)),
-    handleRowDescription: ({ fields }) => {
+  // What node-postgres calls while PostgreSQL responds; its types declare only `submit`.
+  const exchange = {
+    submit: ({ stream }: Connection) => void stream.write(messagesOf(statement, framing)),
+    handleRowDescription: ({ fields }: { fields: FieldDef[] }) => {
       outcome.columns = fields;
     },
-    handleDataRow: ({ length, fields }) => {
+    handleDataRow: ({ length, fields }: { length: number; fields: (string | null)[] }) => {
       if (isComplete) return;
       // `length` counts itself (4 bytes), the number of columns (2), and a length (4) before each value.
       const rowBytes = length - 4;
@@ -81,7 +60,7 @@ export function run(
       if (outcome.exceeded) outcome.rows = [];
       else outcome.rows.push(fields);
     },
-    handleCommandComplete: ({ text }) => {
+    handleCommandComplete: ({ text }: { text: string }) => {
       if (!isComplete) outcome.tag = text;
       isComplete = true;
     },
@@ -90,8 +69,8 @@ export function run(
     },
     handlePortalSuspended: () => {},
     handleReadyForQuery: () => (copying ? reject(unexpected(copying)) : resolve(outcome)),
-    handleError: (error) => reject(copying ? unexpected(copying) : error),
-    handleCopyInResponse: ({ stream }) => {
+    handleError: (error: Error) => reject(copying ? unexpected(copying) : error),
+    handleCopyInResponse: ({ stream }: Connection) => {
       copying = "CopyInResponse";
       // PostgreSQL ignored the first Sync, because it waited for copied data.
       stream.write(Buffer.concat([serialize.copyFail("The Data API takes no copied data"), serialize.sync()]));

@@ -1,9 +1,9 @@
-import { DatabaseError, type PoolClient } from "pg";
+import { DatabaseError, type FieldDef, type PoolClient } from "pg";
 import { serialize } from "pg-protocol";
 import { sqlState } from "./errors.ts";
 import type { Limits } from "./limits.ts";
 import type { BoundStatement } from "./parameters.ts";
-import { type Column, type Framing, type Outcome, run } from "./query.ts";
+import { type Framing, type Outcome, run } from "./query.ts";
 
 /** The database and the user of a session. */
 export interface Login {
@@ -32,7 +32,7 @@ export interface Session {
 
 interface Prepared {
   readonly name: string;
-  readonly columns: Column[] | undefined;
+  readonly columns: FieldDef[] | undefined;
 }
 
 /** The sessions of the service run in UTC; the other options give values the format that types.ts reads. */

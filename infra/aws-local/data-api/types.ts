@@ -1,15 +1,10 @@
-import type { ClientBase } from "pg";
+import type { ClientBase, FieldDef } from "pg";
 import { internalFailure, unsupportedResult } from "./errors.ts";
-import type { Column } from "./query.ts";
 
 type Member = "longValue" | "doubleValue" | "booleanValue" | "stringValue" | "blobValue";
 
-/** How values of a PostgreSQL type are written into a result. */
-export interface ResultType {
-  readonly member: Member;
-  /** The value as JSON text. */
-  readonly json: (text: string) => string;
-}
+/** Writes a value's text, which PostgreSQL has sent, as JSON text. */
+type Write = (text: string) => string;
 
 const quote = (text: string) => JSON.stringify(text);
 const asIs = (text: string) => text;
@@ -58,7 +53,7 @@ function timestamptz(text: string): string {
 }
 
 /** The types every PostgreSQL has under the same numbers (AWS, RDS Data API operations: supported data types). */
-const builtin: [member: Member, json: ResultType["json"], oids: number[]][] = [
+const builtin: [member: Member, write: Write, oids: number[]][] = [
   ["booleanValue", truth, [16]],
   ["blobValue", base64, [17]],
   // int8, int2, int4, oid
@@ -73,21 +68,26 @@ const builtin: [member: Member, json: ResultType["json"], oids: number[]][] = [
   ["stringValue", timestamp, [1114]],
   ["stringValue", timestamptz, [1184]],
 ];
-const builtinTypes = new Map(
-  builtin.flatMap(([member, json, oids]) => oids.map((oid): [number, ResultType] => [oid, { member, json }])),
+
+const fieldWriter =
+  (member: Member, write: Write): Write =>
+  (text) =>
+    `{"${member}":${write(text)}}`;
+
+const builtinWriters = new Map(
+  builtin.flatMap(([member, write, oids]) => oids.map((oid) => [oid, fieldWriter(member, write)] as const)),
 );
+const writeText = fieldWriter("stringValue", quote);
 
 /**
- * The types of a result's columns.
+ * What writes the fields of a result's columns.
  * @throws {ServiceError} for a type that the service does not support, and for arrays, which it does support
  */
-export async function typesOf(client: ClientBase, columns: readonly Column[]): Promise<ResultType[]> {
-  const others = columns.map(({ dataTypeID }) => dataTypeID).filter((oid) => !builtinTypes.has(oid));
+export async function writersOf(client: ClientBase, columns: readonly FieldDef[]): Promise<Write[]> {
+  const others = columns.map(({ dataTypeID }) => dataTypeID).filter((oid) => !builtinWriters.has(oid));
   if (others.length > 0) await expectTexts(client, others);
-  return columns.map(({ dataTypeID }) => builtinTypes.get(dataTypeID) ?? textType);
+  return columns.map(({ dataTypeID }) => builtinWriters.get(dataTypeID) ?? writeText);
 }
-
-const textType: ResultType = { member: "stringValue", json: quote };
 
 /**
  * Among the types that a database defines, enums and pgvector's are texts in results. They are looked up in the session
