@@ -23,10 +23,8 @@ export interface Session {
   readonly outdated: string[];
   /** The statement that runs; after a timeout it may still run. */
   running: Promise<unknown> | undefined;
-  /** What is left to discard before the next call. */
-  left: "nothing" | "all but plans" | "all";
-  /** Whether the statements that discard it are prepared. */
-  canDiscard: boolean;
+  /** Whether it has been reset after its last statement. Then the statements that reset it are prepared. */
+  isReset: boolean;
   ended: boolean;
 }
 
@@ -48,8 +46,7 @@ export const newSession = (client: PoolClient, login: Login): Session => ({
   prepared: new Map(),
   outdated: [],
   running: undefined,
-  left: "all",
-  canDiscard: false,
+  isReset: false,
   ended: false,
 });
 
@@ -92,22 +89,16 @@ export async function runAlone(session: Session, statement: BoundStatement, limi
   if (key === undefined) return await runAndReset(session, statement, limits, {});
   const { prepared, outdated } = session;
   const known = prepared.get(key);
+  const name = known?.name ?? `data_api_${++names}`;
   prepared.delete(key);
-  if (known) {
-    try {
-      const outcome = await runAndReset(session, statement, limits, { ...known, isPrepared: true });
-      prepared.set(key, known);
-      return outcome;
-    } catch (error) {
-      outdated.push(known.name);
-      if (!hasNotBegun(error)) throw error;
-    }
-  }
-  const name = `data_api_${++names}`;
-  const outcome = await runAndReset(session, statement, limits, { name }).catch((error) => {
-    outdated.push(name);
-    throw error;
-  });
+  const prepareAndRun = () => runAndReset(session, statement, limits, { name });
+  const outcome = known
+    ? await runAndReset(session, statement, limits, { ...known, isPrepared: true }).catch((error) => {
+        if (!hasNotBegun(error)) throw error;
+        outdated.push(name);
+        return prepareAndRun();
+      })
+    : await prepareAndRun();
   prepared.set(key, { name, columns: outcome.columns });
   const [oldest] = prepared;
   if (oldest && prepared.size > preparedMax) {
@@ -124,18 +115,16 @@ async function runAndReset(
   limits: Limits,
   framing: Framing,
 ): Promise<Outcome> {
-  session.left = "all but plans";
-  const { client, canDiscard } = session;
+  const { client, isReset } = session;
   const closed = session.outdated.splice(0);
-  session.canDiscard = false;
+  session.isReset = false;
   const attempt = (behind: Buffer) => run(client, statement, limits, { ...framing, closed, behind });
-  const outcome = await attempt(canDiscard ? discardAgain : discardFirst).catch((error) => {
+  const outcome = await attempt(isReset ? discardAgain : discardFirst).catch((error) => {
     // The statement has dropped what was prepared, and was rolled back.
-    if (canDiscard && sqlState(error) === unknownStatement) return attempt(discardFirst);
+    if (isReset && sqlState(error) === unknownStatement) return attempt(discardFirst);
     throw error;
   });
-  session.canDiscard = true;
-  session.left = preparing.test(outcome.tag) ? "all" : "nothing";
+  session.isReset = !preparing.test(outcome.tag);
   return outcome;
 }
 
@@ -147,19 +136,12 @@ const hasNotBegun = (error: unknown) =>
 /** Waits until a session is as new for the next call. False if it cannot be used any more. */
 export async function isAsNew(session: Session): Promise<boolean> {
   await session.running;
-  const { client, prepared, left } = session;
-  session.left = "all";
-  if (session.ended) return false;
-  if (left === "all") {
+  const { client, prepared, outdated } = session;
+  if (!session.isReset && !session.ended) {
     prepared.clear();
-    session.canDiscard = false;
+    outdated.length = 0;
+    // In an open transaction it fails, and the transaction stays open.
+    await client.query("discard all").catch(() => {});
   }
-  // In an open transaction it fails.
-  const isReset =
-    left === "nothing" ||
-    (await client.query(left === "all" ? "discard all" : discardAllButPlans.join("; ")).then(
-      () => true,
-      () => false,
-    ));
-  return isReset && !session.ended && client.getTransactionStatus() === "I";
+  return !session.ended && client.getTransactionStatus() === "I";
 }

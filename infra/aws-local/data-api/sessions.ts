@@ -1,4 +1,5 @@
 import { type ClientBase, Pool, type PoolClient } from "pg";
+import { withConnection } from "../postgres/connection.ts";
 import { isAsNew, type Login, newSession, type Session, sessionOptions } from "./session.ts";
 
 export type Sessions = ReturnType<typeof openSessions>;
@@ -11,13 +12,17 @@ export function openSessions(databaseUrl: string) {
   const pools = new Map<string, Pool>();
   const all = new Map<ClientBase, Session>();
 
-  const openPool = (login: Login, max: number) => {
+  const urlFor = (login: Login) => {
     const url = new URL(databaseUrl);
     url.pathname = `/${encodeURIComponent(login.database)}`;
     url.username = encodeURIComponent(login.username);
     url.password = encodeURIComponent(login.password);
+    return url.href;
+  };
+
+  const openPool = (login: Login, max: number) => {
     const idle = { idleTimeoutMillis: idleInMilliseconds, allowExitOnIdle: true };
-    const pool = new Pool({ ...sessionOptions, ...idle, connectionString: url.href, max });
+    const pool = new Pool({ ...sessionOptions, ...idle, connectionString: urlFor(login), max });
     // The pool removes a session that fails while it is idle.
     pool.on("error", () => {});
     pool.on("connect", (client) => {
@@ -51,27 +56,18 @@ export function openSessions(databaseUrl: string) {
     await client.end();
   };
 
-  /** A session for a transaction. It does not count against `sharedMax`, because transactions hold it for long. */
-  const dedicate = (login: Login) => connect(login, Number.POSITIVE_INFINITY);
-
-  /** Returns a session, which others get once it is as new. */
-  const release = async (session: Session) => session.client.release(!(await isAsNew(session)));
-
   return {
     /** A session for one call; waits while `sharedMax` sessions are in use. */
     acquire: (login: Login) => connect(login, sharedMax),
-    dedicate,
-    release,
+    /** A session for a transaction. It does not count against `sharedMax`, because transactions hold it for long. */
+    dedicate: (login: Login) => connect(login, Number.POSITIVE_INFINITY),
+
+    /** Returns a session, which others get once it is as new. */
+    release: async (session: Session) => session.client.release(!(await isAsNew(session))),
 
     /** Stops the statement that runs on a session. */
-    async cancel({ login, processId }: Session) {
-      const other = await dedicate(login);
-      try {
-        await other.client.query("select pg_catalog.pg_cancel_backend($1)", [processId]);
-      } finally {
-        void release(other);
-      }
-    },
+    cancel: ({ login, processId }: Session) =>
+      withConnection(urlFor(login), (client) => client.query("select pg_cancel_backend($1)", [processId])),
 
     async close() {
       await Promise.all([...all.values()].map(end));
