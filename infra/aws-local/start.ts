@@ -8,7 +8,7 @@ import { invokeApi } from "./lambda/invoke-api.ts";
 import { type Lambda, type LambdaOptions, startLambda } from "./lambda/lambda.ts";
 import { type Database, type DatabaseOptions, openDatabase, type Watch } from "./postgres/database.ts";
 import { type S3Options, startS3 } from "./s3/server.ts";
-import { masterSecret, type Secrets, type SecretTexts } from "./secrets-manager/secrets-manager.ts";
+import { masterSecret, type Secrets } from "./secrets-manager/secrets-manager.ts";
 import { inThread } from "./thread.ts";
 
 export interface AwsLocalOptions extends Partial<Watch> {
@@ -21,8 +21,6 @@ export interface AwsLocalOptions extends Partial<Watch> {
   readonly database: DatabaseOptions;
   /** The secrets of a database. Default: that of its owner, as `masterSecretArn`. */
   readonly secrets?: (database: Database) => Secrets;
-  /** Secrets that are no logins. */
-  readonly texts?: SecretTexts;
   /** Default: no S3. */
   readonly s3?: Pick<S3Options, "directory" | "buckets">;
   /** The key that requests to all services but the API must be signed with. Default: a new one. */
@@ -65,7 +63,7 @@ export async function startAwsLocal(options: AwsLocalOptions) {
       {
         module: import.meta.resolve("./data-api/server.ts"),
         start: "startDataApi",
-        options: { databaseUrl: database.serverUrl, secrets: secrets(database), texts: options.texts ?? {}, key },
+        options: { databaseUrl: database.serverUrl, secrets: secrets(database), key },
       },
       (reason) => onExit(`The Data API has ended: ${reason}`),
     );

@@ -88,8 +88,10 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     },
     database,
     // The owner has a new password at each start, the superuser always the same.
-    secrets: ({ serverUrl, adminUrl }) => newSecrets(serverUrl, decodeURIComponent(new URL(adminUrl).password)),
-    texts,
+    secrets: ({ serverUrl, adminUrl }) => ({
+      ...newSecrets(serverUrl, decodeURIComponent(new URL(adminUrl).password)),
+      ...texts,
+    }),
     s3: { directory: join(directory, "s3"), buckets: bucketsOf({ uploads }) },
     report,
     onExit: options.onExit,

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import type { Secrets } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
+import type { Logins } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { cachedBuild } from "../../infra/build/cached-build.ts";
 import { migrate, startTemplates } from "./templates.ts";
 
@@ -13,7 +13,7 @@ declare module "vitest" {
     /** The same server with the owner of the databases, which is not a superuser, as the user. */
     ownerUrl: string;
     /** The secrets of the owner and of the roles as which functions log in. They are the same for all databases. */
-    secrets: Secrets;
+    secrets: Logins;
     /** The built functions. */
     outdir: string;
     /** A directory for files that tests share during the run. */

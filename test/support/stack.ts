@@ -116,7 +116,7 @@ export async function startStack({
   const sql = openDatabase(`${databaseUrl}/${database}`);
   const texts = newSignInSecrets();
   const secrets = postgres ? newSecrets(postgres.url) : inject("secrets");
-  const dataApi = await startDataApi({ databaseUrl, secrets, texts, key, ...options });
+  const dataApi = await startDataApi({ databaseUrl, secrets: { ...secrets, ...texts }, key, ...options });
   useDatabase(database, dataApi.url, allowedOrigins);
   if (postgres) await migrate();
   if (from === "blank") await addClients(sql);

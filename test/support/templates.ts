@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../infra/aws-local/postgres/database-owner.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
-import type { Secrets } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
+import type { Logins } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { startDataApi } from "../../infra/aws-local/test/data-api.ts";
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
 import { defaultName as owner } from "../../infra/local/database.ts";
@@ -20,7 +20,7 @@ export interface Templates {
   /** The server's URL for the role that owns the databases, which is no superuser. */
   readonly ownerUrl: string;
   /** Its secret, and those of the roles, which all databases have in common. */
-  readonly secrets: Secrets;
+  readonly secrets: Logins;
 }
 
 /** Everything that the databases are made from. */

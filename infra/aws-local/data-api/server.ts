@@ -3,13 +3,7 @@ import { listenToClients } from "../http/listen.ts";
 import { ServiceError } from "../http/service-error.ts";
 import type { Key } from "../http/signature.ts";
 import { bodyReader } from "../http/signed-body.ts";
-import {
-  masterSecret,
-  openSecrets,
-  type Secrets,
-  type SecretTexts,
-  secretsOperationOf,
-} from "../secrets-manager/secrets-manager.ts";
+import { masterSecret, openSecrets, type Secrets, secretsOperationOf } from "../secrets-manager/secrets-manager.ts";
 import { translate } from "./errors.ts";
 import { type Limits, serviceLimits } from "./limits.ts";
 import { operations, type Service } from "./operations.ts";
@@ -22,8 +16,6 @@ export interface DataApiOptions {
   databaseUrl: string;
   /** Default: the secret of the URL's user. */
   secrets?: Secrets;
-  /** Secrets that are no logins. */
-  texts?: SecretTexts;
   /** The key that requests must be signed with. */
   key: Key;
   /** Default: a free port, on 127.0.0.1. */
@@ -58,8 +50,7 @@ const routes = new Map<string, Operation>([
 export async function startDataApi(options: DataApiOptions) {
   const limits = { ...serviceLimits, ...options.limits };
   const sessions = openSessions(options.databaseUrl);
-  const secrets = options.secrets ?? masterSecret(options.databaseUrl);
-  const secretsManager = openSecrets(secrets, options.texts);
+  const secretsManager = openSecrets(options.secrets ?? masterSecret(options.databaseUrl));
   const service: Service = {
     sessions,
     transactions: openTransactions(sessions, limits),
@@ -103,7 +94,6 @@ export async function startDataApi(options: DataApiOptions) {
   return {
     /** The endpoint of the Data API and of Secrets Manager. */
     url,
-    secrets,
     async close() {
       await close();
       await sessions.close();

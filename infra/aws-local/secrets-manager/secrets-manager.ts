@@ -9,20 +9,20 @@ import { masterSecretArn } from "./arns.ts";
  * secrets: it logs in with the current version.
  */
 
-/** The content of a secret. */
+/** The content of a secret that is a login. */
 export interface Credentials {
   readonly username: string;
   readonly password: string;
 }
 
 /** By ARN. */
-export type Secrets = Readonly<Record<string, Credentials>>;
+export type Logins = Readonly<Record<string, Credentials>>;
 
-/** Other secrets, by ARN. */
-export type SecretTexts = Readonly<Record<string, string>>;
+/** By ARN: logins, and other texts. */
+export type Secrets = Readonly<Record<string, Credentials | string>>;
 
 /** The secret of the user in a server's URL. */
-export function masterSecret(serverUrl: string): Secrets {
+export function masterSecret(serverUrl: string): Logins {
   const { username, password } = new URL(serverUrl);
   const credentials = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
   return { [masterSecretArn]: credentials };
@@ -39,9 +39,9 @@ interface Secret {
   current: string;
 }
 
-function secretOf(text: string): Secret {
+function secretOf(content: Credentials | string): Secret {
   const current = randomUUID();
-  return { texts: new Map([[current, text]]), current };
+  return { texts: new Map([[current, typeof content === "string" ? content : JSON.stringify(content)]]), current };
 }
 
 const request = z.strictObject({
@@ -87,11 +87,8 @@ const operations: Readonly<Record<string, (secret: Secret, request: Request) => 
 const notFound = (what: string) =>
   new ServiceError(400, "ResourceNotFoundException", `Secrets Manager can't find the specified ${what}.`);
 
-export function openSecrets(logins: Secrets, texts: SecretTexts = {}) {
-  const secrets = new Map([
-    ...Object.entries(logins).map(([arn, credentials]) => [arn, secretOf(JSON.stringify(credentials))] as const),
-    ...Object.entries(texts).map(([arn, text]) => [arn, secretOf(text)] as const),
-  ]);
+export function openSecrets(contents: Secrets) {
+  const secrets = new Map(Object.entries(contents).map(([arn, content]) => [arn, secretOf(content)]));
 
   return {
     /** The current version of a secret, with which the Data API logs in. */

@@ -6,6 +6,7 @@ import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClie
 import type { DataApiOptions } from "../data-api/server.ts";
 import { newKey } from "../http/signature.ts";
 import { startPostgres } from "../postgres/server.ts";
+import { clusterArn, masterSecretArn } from "../secrets-manager/arns.ts";
 import { startDataApi } from "./data-api.ts";
 
 export const key = newKey();
@@ -22,8 +23,8 @@ export async function startEmulator(options: Partial<DataApiOptions> = {}) {
   const api = await startDataApi({ databaseUrl: postgres.url, key, ...options });
   const client = clientOf(api.url);
   const target = {
-    resourceArn: "arn:aws:rds:eu-central-1:123456789012:cluster:local",
-    secretArn: Object.keys(api.secrets)[0] ?? "",
+    resourceArn: clusterArn,
+    secretArn: masterSecretArn,
     database: "postgres",
   };
   const execute = (sql: string, extra: Partial<ExecuteStatementCommandInput> = {}) =>

@@ -1,6 +1,6 @@
 import { randomBytes, scryptSync } from "node:crypto";
 import { masterSecretArn, secretArn } from "../../aws-local/secrets-manager/arns.ts";
-import { masterSecret, type Secrets, type SecretTexts } from "../../aws-local/secrets-manager/secrets-manager.ts";
+import { type Logins, masterSecret } from "../../aws-local/secrets-manager/secrets-manager.ts";
 import { type DatabaseRole, forEachRole, limitedRoles } from "../../build/database-role.ts";
 
 export const secretArns: Readonly<Record<DatabaseRole, string>> = {
@@ -17,7 +17,7 @@ export const signInArns = { client: secretArn("colophon-sign-in-client"), key: s
  * it has none. The migrations set them in the database.
  * @param known the password to derive from; default: the one in the URL
  */
-export function newSecrets(databaseUrl: string, known = decodeURIComponent(new URL(databaseUrl).password)): Secrets {
+export function newSecrets(databaseUrl: string, known = decodeURIComponent(new URL(databaseUrl).password)): Logins {
   const passwordOf = (role: string) =>
     (known === "" ? randomBytes(passwordBytes) : scryptSync(known, role, passwordBytes)).toString("base64url");
   const ofRoles = limitedRoles.map((role) => {
@@ -30,5 +30,5 @@ export function newSecrets(databaseUrl: string, known = decodeURIComponent(new U
 const passwordBytes = 24;
 
 /** The secrets of sign-in. Attempts that began before them cannot be finished. */
-export const newSignInSecrets = (): SecretTexts =>
+export const newSignInSecrets = (): Record<string, string> =>
   Object.fromEntries(Object.values(signInArns).map((arn) => [arn, randomBytes(32).toString("base64url")]));

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from
 import { type Invocation, type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../../infra/aws-local/postgres/database-owner.ts";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
-import type { Credentials, Secrets } from "../../../infra/aws-local/secrets-manager/secrets-manager.ts";
+import type { Credentials, Logins } from "../../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/test/data-api.ts";
 import { errorOf } from "../../../infra/aws-local/test/emulator.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
@@ -25,6 +25,7 @@ let directory: string;
 let server: Postgres;
 let ownerUrl: string;
 let dataApi: DataApi;
+let logins: Logins;
 let lambda: Lambda;
 
 beforeAll(async () => {
@@ -40,10 +41,11 @@ afterAll(async () => {
 
 /** A Data API with these secrets, and the functions over it. */
 async function useSecrets(
-  secrets: Secrets = newSecrets(ownerUrl, randomUUID()),
+  secrets = newSecrets(ownerUrl, randomUUID()),
   databaseUrl = ownerUrl,
   database = "colophon",
 ): Promise<void> {
+  logins = secrets;
   dataApi = await startDataApi({ databaseUrl, secrets, key });
   useDatabase(database, dataApi.url);
   lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
@@ -105,7 +107,7 @@ describe("The passwords of the roles", () => {
     for (const role of limitedRoles) expect(await whoIs(secretArns[role])).toBe(`colophon_${role}`);
     const sent = dataApi.calls.map(({ sql }) => sql).join("\n");
     expect(sent).toContain("alter role colophon_public login password 'SCRAM-SHA-256$4096:");
-    for (const { password } of Object.values(dataApi.secrets)) expect(sent).not.toContain(password);
+    for (const { password } of Object.values(logins)) expect(sent).not.toContain(password);
   });
 
   it("are left alone when another service's ops-migrate has other secrets, and the error says what to do", async () => {
@@ -142,8 +144,7 @@ describe("The passwords of the roles", () => {
   it("are set again, with the settings, after a role has changed its own", async () => {
     await useSecrets();
     await migrate({ setPasswords: true });
-    const asReader = () =>
-      connect({ username: "colophon_reader", password: dataApi.secrets[secretArns.reader]?.password });
+    const asReader = () => connect({ username: "colophon_reader", password: logins[secretArns.reader]?.password });
     const thief = asReader();
     await thief`alter role colophon_reader set statement_timeout = 0`;
     await thief`alter role colophon_reader in database colophon set search_path = pg_catalog`;
@@ -170,7 +171,7 @@ describe("The passwords of the roles", () => {
     const entered: string[] = [];
     for (const role of limitedRoles)
       for (const database of ["colophon", "beside", "postgres", "template1", "foreign_to_us"]) {
-        const { password } = dataApi.secrets[secretArns[role]] ?? {};
+        const { password } = logins[secretArns[role]] ?? {};
         const sql = connect({ username: `colophon_${role}`, password, pathname: `/${database}` });
         await sql`select 1`.then(() => entered.push(`${role} ${database}`)).catch(() => undefined);
         await sql.end();

@@ -13,8 +13,8 @@ let impatient: Awaited<ReturnType<typeof startDataApi>>;
 
 beforeAll(async () => {
   emulator = await startEmulator();
-  const { api, postgres, execute } = emulator;
-  impatient = await startDataApi({ databaseUrl: postgres.url, secrets: api.secrets, key, limits });
+  const { postgres, execute } = emulator;
+  impatient = await startDataApi({ databaseUrl: postgres.url, key, limits });
   for (const sql of fixture) await execute(sql);
 });
 
