@@ -56,26 +56,28 @@ create function merge_rows(
   end
 $$;
 
--- The kept one's role in a series becomes the roles of all of them there, as they are written. Returns in which series.
-create function merge_roles(everybody bigint[]) returns bigint[] language sql as $$
+-- The first one's role in a series becomes the roles of all of them there, as they are written. Returns in how many
+-- series that is the kept one's.
+create function merge_roles(everybody bigint[]) returns bigint language sql as $$
   with joined as (
-    select series_id, string_agg(role, ', ' order by place) filter (where role <> '' and is_first) as role
+    select
+      series_id, everybody[min(place)] as first_id,
+      string_agg(role, ', ' order by place) filter (where role <> '' and is_first) as role
     from (
       select *, place = min(place) over (partition by series_id, identity_key(role)) as is_first
       from unnest(everybody) with ordinality as person (id, place) join series_contributors on contributor_id = id
     ) as written
     group by series_id
-    having count(*) > 1
   ), extended as (
     update series_contributors as current
     set role = joined.role
     from joined
     where
-      (current.series_id, contributor_id) = (joined.series_id, everybody[1])
-      and current.role is distinct from coalesce(joined.role, current.role)
-    returning current.series_id
+      (current.series_id, contributor_id) = (joined.series_id, first_id)
+      and joined.role <> coalesce(current.role, '')
+    returning contributor_id
   )
-  select array(select series_id from extended)
+  select count(*) from extended where contributor_id = everybody[1]
 $$;
 
 -- What is too long for the API now that the kept one has it, or null. The API counts units of UTF-16.
@@ -119,18 +121,13 @@ $$;
 create function merge_contributors(request request) returns outcome language plpgsql as $$
   declare
     kept_id bigint = request.input ->> 'keep';
-    merged_ids bigint[] = array(
-      select cast(id as bigint)
-      from json_array_elements_text(request.input -> 'merge') with ordinality as merged (id, place)
-      order by place
-    );
+    merged_ids bigint[] = (select merge from json_to_record(request.input) as input (merge bigint[]));
     everybody bigint[] = kept_id || merged_ids;
     kept contributors;
     filled jsonb;
     others bigint[];
-    names jsonb;
     gained jsonb;
-    extended bigint[];
+    extended bigint;
     error text;
     result jsonb;
   begin
@@ -142,38 +139,18 @@ create function merge_contributors(request request) returns outcome language plp
     select * into kept from contributors where id = kept_id;
     filled = filled_fields(kept, merged_ids);
 
-    -- Their names become aliases, unless there is one already; their slugs and external ids become former ones.
-    with first as (
-      select distinct on (identity_key(name)) name, place
-      from
-        unnest(everybody) with ordinality as person (id, place)
-        join contributors using (id)
-        cross join lateral full_name(contributors) as name
-      where
-        place > 1
-        and identity_key(name) <> identity_key(full_name(kept))
-        and not exists (
-          select
-          from
-            unnest(everybody) with ordinality as earlier (id, place)
-            join contributor_aliases as alias on contributor_id = earlier.id
-          where earlier.place <= person.place and identity_key(alias.name) = identity_key(full_name(contributors))
-        )
-      order by identity_key(name), place
-    ), named as (
-      insert into contributor_aliases (contributor_id, name)
-      select kept_id, name from first order by place
-      returning name
-    )
-    select coalesce(jsonb_agg(name), '[]') into names from named;
+    -- Their names become aliases, their slugs and external ids former ones.
+    insert into contributor_aliases (contributor_id, name)
+    select id, full_name(contributors) from contributors where id = any(merged_ids);
     insert into former_slugs (slug, contributor_id)
     select slug, kept_id from contributors where id = any(merged_ids);
     insert into former_external_ids (external_id, contributor_id)
     select external_id, kept_id
     from contributors
-    where id = any(merged_ids) and external_id is distinct from filled ->> 'external_id' and external_id is not null;
+    where id = any(merged_ids) and external_id <> coalesce(filled ->> 'external_id', '');
     delete from contributor_relations where contributor_id = any(everybody) and relation_id = any(everybody);
     others = array(select distinct contributor_id from contributor_relations where relation_id = any(merged_ids));
+    extended = merge_roles(everybody);
     gained = jsonb_build_object(
       'aliases', merge_rows(
         'contributor_aliases', 'contributor_id',
@@ -193,21 +170,18 @@ create function merge_contributors(request request) returns outcome language plp
       merge_rows('former_slugs', 'contributor_id', 'slug', everybody),
       merge_rows('former_external_ids', 'contributor_id', 'external_id', everybody);
     update contributors set version = version + 1 where id = any(others);
-    extended = merge_roles(everybody);
     result = (
       select jsonb_build_object(
         'kept', kept_id,
         'merged', jsonb_agg(jsonb_build_object('id', id, 'name', full_name(contributors), 'slug', slug) order by place),
         'filled', filled,
         'added', jsonb_build_object(
-          'aliases', names || jsonb_path_query_array(gained, '$.aliases.name'),
+          'aliases', jsonb_path_query_array(gained, '$.aliases.name'),
           'links', jsonb_path_query_array(gained, '$.links.url'),
           'descriptions', jsonb_path_query_array(gained, '$.descriptions.language'),
           'relations', jsonb_array_length(gained -> 'relations'),
           'series', jsonb_array_length(gained -> 'series'),
-          'roles', cardinality(without(extended, array(
-            select cast(series -> 'series_id' as bigint) from jsonb_array_elements(gained -> 'series') as series
-          )))
+          'roles', extended
         ),
         'redirected', cardinality(others),
         'skipped', jsonb_build_object(
@@ -236,13 +210,9 @@ create function merge_contributors(request request) returns outcome language plp
     end if;
 
     delete from contributors where id = any(merged_ids);
-    update contributors
-    set
-      (gender, type, image, external_id) = (
-        select gender, type, image, external_id from jsonb_populate_record(kept, filled)
-      ),
-      version = version + 1
-    where id = kept_id;
+    perform update_rows('contributors', jsonb_build_array(jsonb_build_object(
+      'key', jsonb_build_array(kept_id), 'values', filled || jsonb_build_object('version', kept.version + 1)
+    )));
     return operated(request, result);
   exception when sqlstate 'REFUS' then
     return refused(400, sqlerrm);
