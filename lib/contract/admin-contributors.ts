@@ -28,21 +28,16 @@ const conflict = "Contributor with this Name exists already.";
 
 const includable = include("type", "public", "client");
 
-export const listAdminContributors = declare({
+export const listAdminContributors = declare("GET /admin-contributors", {
   summary: "Lists a client's contributors, unpublished ones included, with who is editing them",
-  method: "GET",
-  path: "/admin-contributors",
   permission: "view-contributors",
   query: { order: order("name-asc", "name-desc"), limit, offset, search, client: queryId },
   extensionQuery: { include: includable },
   response: { list: "AdminContributorListItem", field: "contributors" },
-  errors: {},
 });
 
-export const getAdminContributor = declare({
+export const getAdminContributor = declare("GET /admin-contributors/id/{id}", {
   summary: "Shows a contributor; opens an edit lock for callers who may edit",
-  method: "GET",
-  path: "/admin-contributors/id/{id}",
   permission: "view-contributors",
   parameters: { id: pathInteger },
   extensionQuery: { include: includable, lock },
@@ -51,10 +46,8 @@ export const getAdminContributor = declare({
   takesEditLock: true,
 });
 
-export const addContributor = declare({
+export const addContributor = declare("POST /admin-contributors/add", {
   summary: "Adds a contributor, not yet published; shared by all clients unless one is named",
-  method: "POST",
-  path: "/admin-contributors/add",
   permission: "add-contributors",
   query: { client: optionalQueryId },
   body: { first_name: name, last_name: optionalName },
@@ -94,10 +87,8 @@ const elementId = z.union([
 const linksMax = 50;
 const removed = list(elementId);
 
-export const editContributor = declare({
+export const editContributor = declare("POST /admin-contributors/edit/{id}", {
   summary: "Changes a contributor, all fields at once; a merge patch only those that it names",
-  method: "POST",
-  path: "/admin-contributors/edit/{id}",
   permission: "edit-contributors",
   parameters: { id: pathInteger },
   body: {
@@ -122,10 +113,8 @@ export const editContributor = declare({
   changesPublic: true,
 });
 
-export const deleteContributor = declare({
+export const deleteContributor = declare("DELETE /admin-contributors/delete/{id}", {
   summary: "Deletes a contributor and all that belongs to it",
-  method: "DELETE",
-  path: "/admin-contributors/delete/{id}",
   permission: "delete-contributors",
   parameters: { id: pathInteger },
   response: { message: "Contributor deleted" },
@@ -134,10 +123,8 @@ export const deleteContributor = declare({
   changesPublic: true,
 });
 
-export const updateAvatar = declare({
+export const updateAvatar = declare("POST /admin-contributors/update-avatar/{id}", {
   summary: "Sets a contributor's avatar",
-  method: "POST",
-  path: "/admin-contributors/update-avatar/{id}",
   permission: "edit-contributors",
   parameters: { id: pathInteger },
   body: { image },
@@ -147,10 +134,8 @@ export const updateAvatar = declare({
   changesPublic: true,
 });
 
-export const deleteAvatar = declare({
+export const deleteAvatar = declare("DELETE /admin-contributors/delete-avatar/{id}", {
   summary: "Removes a contributor's avatar",
-  method: "DELETE",
-  path: "/admin-contributors/delete-avatar/{id}",
   permission: "edit-contributors",
   parameters: { id: pathInteger },
   response: { message: "Contributor avatar deleted" },

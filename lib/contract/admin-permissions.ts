@@ -8,29 +8,22 @@ const conflict = "Permission with the same name already exists";
 const failed = "Internal server error";
 const lacking = "the caller lacks the permission";
 
-export const listPermissions = declare({
+export const listPermissions = declare("GET /admin-permissions", {
   summary: "Lists permissions",
-  method: "GET",
-  path: "/admin-permissions",
   permission: "view-permissions",
   response: { list: "Permission" },
-  errors: {},
 });
 
-export const getPermission = declare({
+export const getPermission = declare("GET /admin-permissions/id/{id}", {
   summary: "Shows a permission",
-  method: "GET",
-  path: "/admin-permissions/id/{id}",
   permission: "view-permissions",
   parameters: { id: pathId },
   response: { record: "Permission" },
   errors: { 404: missing },
 });
 
-export const editPermission = declare({
+export const editPermission = declare("POST /admin-permissions/edit/{id}", {
   summary: "Renames and describes a permission; what it opens stays the same",
-  method: "POST",
-  path: "/admin-permissions/edit/{id}",
   permission: "edit-permissions",
   parameters: { id: pathId },
   body: { name, description: requiredShortText },
@@ -39,10 +32,8 @@ export const editPermission = declare({
   forbids: { 1: lacking },
 });
 
-export const addPermission = declare({
+export const addPermission = declare("POST /admin-permissions/add", {
   summary: "Adds a permission for other services to use; it opens nothing here",
-  method: "POST",
-  path: "/admin-permissions/add",
   permission: "add-permissions",
   body: { name, description: requiredShortText },
   creates: "/admin-permissions/id/{id}",
@@ -50,10 +41,8 @@ export const addPermission = declare({
   errors: { 409: conflict, 500: failed },
 });
 
-export const deletePermission = declare({
+export const deletePermission = declare("DELETE /admin-permissions/delete/{id}", {
   summary: "Takes a permission from every role and deletes it",
-  method: "DELETE",
-  path: "/admin-permissions/delete/{id}",
   permission: "delete-permissions",
   parameters: { id: pathId },
   response: { message: "Permission deleted" },

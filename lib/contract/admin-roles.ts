@@ -11,29 +11,22 @@ const failed = "Internal server error";
 const permissionsMax = 500;
 const permissions = list(bodyId, permissionsMax);
 
-export const listRoles = declare({
+export const listRoles = declare("GET /admin-roles", {
   summary: "Lists roles with the number of their permissions and users",
-  method: "GET",
-  path: "/admin-roles",
   permission: "view-roles",
   response: { list: "RoleListItem" },
-  errors: {},
 });
 
-export const getRole = declare({
+export const getRole = declare("GET /admin-roles/id/{id}", {
   summary: "Shows a role with its permissions",
-  method: "GET",
-  path: "/admin-roles/id/{id}",
   permission: "view-roles",
   parameters: { id: pathId },
   response: { record: "Role" },
   errors: { 404: missing },
 });
 
-export const editRole = declare({
+export const editRole = declare("POST /admin-roles/edit/{id}", {
   summary: "Changes a role's name, description and permissions",
-  method: "POST",
-  path: "/admin-roles/edit/{id}",
   permission: "edit-roles",
   parameters: { id: pathId },
   body: {
@@ -51,10 +44,8 @@ export const editRole = declare({
   },
 });
 
-export const addRole = declare({
+export const addRole = declare("POST /admin-roles/add", {
   summary: "Adds a role without permissions",
-  method: "POST",
-  path: "/admin-roles/add",
   permission: "add-roles",
   body: { name, description: requiredShortText },
   creates: "/admin-roles/id/{id}",
@@ -62,10 +53,8 @@ export const addRole = declare({
   errors: { 409: conflict, 500: failed },
 });
 
-export const deleteRole = declare({
+export const deleteRole = declare("DELETE /admin-roles/delete/{id}", {
   summary: "Deletes a role; users who held only this one get the default role",
-  method: "DELETE",
-  path: "/admin-roles/delete/{id}",
   permission: "delete-roles",
   parameters: { id: pathId },
   response: { message: "Role deleted" },

@@ -9,10 +9,8 @@ const missing = { 404: "User not found" } as const;
 const failing = { ...missing, 500: "Internal server error" } as const;
 const outranked = "the user outranks the caller";
 
-export const listUsers = declare({
+export const listUsers = declare("GET /admin-users", {
   summary: "Lists users with their roles and who is editing them",
-  method: "GET",
-  path: "/admin-users",
   permission: "view-users",
   query: {
     order: order("name-asc", "name-desc", "registered-asc", "registered-desc"),
@@ -22,13 +20,10 @@ export const listUsers = declare({
     role: z.optional(pathId),
   },
   response: { list: "UserListItem", field: "users" },
-  errors: {},
 });
 
-export const getUser = declare({
+export const getUser = declare("GET /admin-users/id/{id}", {
   summary: "Shows a user; opens an edit lock for callers who may edit",
-  method: "GET",
-  path: "/admin-users/id/{id}",
   permission: "view-users",
   parameters: { id: pathId },
   extensionQuery: { lock },
@@ -37,10 +32,8 @@ export const getUser = declare({
   takesEditLock: true,
 });
 
-export const editUser = declare({
+export const editUser = declare("POST /admin-users/edit/{id}", {
   summary: "Changes a user's name, age verification and roles; a merge patch only those that it names",
-  method: "POST",
-  path: "/admin-users/edit/{id}",
   permission: "edit-users",
   parameters: { id: pathId },
   body: { username: name, age_verified: flag, added_roles: list(bodyId), removed_roles: list(bodyId) },
@@ -54,10 +47,8 @@ export const editUser = declare({
   },
 });
 
-export const deleteUser = declare({
+export const deleteUser = declare("DELETE /admin-users/delete/{id}", {
   summary: "Deletes a user and all that belongs to them",
-  method: "DELETE",
-  path: "/admin-users/delete/{id}",
   permission: "delete-users",
   parameters: { id: pathId },
   response: { message: "User deleted" },
@@ -69,10 +60,8 @@ export const deleteUser = declare({
   deletesImage: true,
 });
 
-export const logOutUser = declare({
+export const logOutUser = declare("POST /admin-users/logout/{id}", {
   summary: "Logs a user out by revoking their refresh tokens",
-  method: "POST",
-  path: "/admin-users/logout/{id}",
   permission: "edit-users",
   parameters: { id: pathId },
   response: { message: "User logged out" },
@@ -80,10 +69,8 @@ export const logOutUser = declare({
   forbids: { 2: outranked },
 });
 
-export const updateUserImage = declare({
+export const updateUserImage = declare("POST /admin-users/update-image/{id}", {
   summary: "Sets a user's profile image",
-  method: "POST",
-  path: "/admin-users/update-image/{id}",
   permission: "edit-users",
   parameters: { id: pathId },
   body: { image },
@@ -93,10 +80,8 @@ export const updateUserImage = declare({
   needsFileService: true,
 });
 
-export const deleteUserImage = declare({
+export const deleteUserImage = declare("DELETE /admin-users/delete-image/{id}", {
   summary: "Removes a user's profile image",
-  method: "DELETE",
-  path: "/admin-users/delete-image/{id}",
   permission: "edit-users",
   parameters: { id: pathId },
   response: { message: "Profile image deleted" },

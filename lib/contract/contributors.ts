@@ -14,10 +14,8 @@ import {
 
 /* Public contributors (README.md, "Public contributors (no authentication)"). */
 
-export const listContributors = declare({
+export const listContributors = declare("GET /contributors", {
   summary: "Lists the published contributors of a client",
-  method: "GET",
-  path: "/contributors",
   query: {
     lang: optionalText,
     order: order("name-asc", "name-desc", "added-asc", "added-desc"),
@@ -28,34 +26,27 @@ export const listContributors = declare({
   },
   extensionQuery: { include: include("slug") },
   response: { list: "ContributorListItem", field: "contributors" },
-  errors: {},
   tags: ["contributors", "series"],
 });
 
-export const getContributor = declare({
+export const getContributor = declare("GET /contributor/slug/{slug}", {
   summary: "Looks up a published contributor by slug",
-  method: "GET",
-  path: "/contributor/slug/{slug}",
   parameters: { slug },
   response: { record: "Contributor" },
   followsSlugs: true,
   errors: { 404: "Contributor not found" },
 });
 
-export const getRandomContributor = declare({
+export const getRandomContributor = declare("GET /contributor/random", {
   summary: "Gives the slug of a random published contributor of a client",
-  method: "GET",
-  path: "/contributor/random",
   query: { client: queryId },
   response: { record: "Slug" },
   errors: { 404: "No contributors found" },
   notCacheable: true,
 });
 
-export const listWorks = declare({
+export const listWorks = declare("GET /contributor/works/{id}", {
   summary: "Lists the works of a contributor",
-  method: "GET",
-  path: "/contributor/works/{id}",
   parameters: { id: pathInteger },
   query: {
     limit,
@@ -66,6 +57,5 @@ export const listWorks = declare({
     client: queryId,
   },
   response: { list: "Work", field: "works" },
-  errors: {},
   tags: ["contributor-{id}", "series"],
 });

@@ -12,6 +12,8 @@ type Parameters = Readonly<Record<string, z.ZodMiniType>>;
 /** Names what a response shows, so that shared caches drop it when that changes; `{id}` is the path's parameter. */
 export type CacheTag = "contributors" | "contributor-{id}" | "publishers" | "publisher-{id}" | "series";
 
+type Method = "GET" | "POST" | "DELETE";
+
 /** The response with status 200. */
 export type ResponseKind =
   /** one record, or one value */
@@ -30,7 +32,7 @@ export type ResponseKind =
 export interface Declaration {
   /** One sentence for the OpenAPI document. */
   readonly summary: string;
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: Method;
   /** As API Gateway writes it: `/admin-roles/edit/{id}`. */
   readonly path: `/${string}`;
   /** The permission that the caller must hold; an endpoint without one is public, unless it needs a session. */
@@ -69,9 +71,24 @@ export interface Declaration {
   readonly notCacheable?: true;
 }
 
-/** Declares an endpoint; the types of its input and response are inferred. */
-export function declare<const D extends Declaration>(declaration: D): D {
-  return declaration;
+type Particulars = Omit<Declaration, "method" | "path" | "errors"> & Partial<Pick<Declaration, "errors">>;
+
+type Declared<Route, D> = Route extends `${infer M extends Method} ${infer P extends Declaration["path"]}`
+  ? D & { readonly method: M; readonly path: P; readonly errors: object }
+  : never;
+
+/**
+ * Declares an endpoint; the types of its input and response are inferred. Without side effects a bundle has only the
+ * declarations that it uses.
+ */
+export function declare<const Route extends `${Method} /${string}`, const D extends Particulars>(
+  route: Route,
+  particulars: D,
+): Declared<Route, D>;
+/* @__NO_SIDE_EFFECTS__ */
+export function declare(route: string, particulars: object): object {
+  const [method, path] = route.split(" ");
+  return { method, path, errors: {}, ...particulars };
 }
 
 type Access = Pick<Declaration, "permission" | "needsSession" | "needsSignIn">;

@@ -4,10 +4,8 @@ import { limit, offset, optionalText, order, pathInteger, queryId, search, slug,
 
 /* Public publishers (README.md, "Public publishers (no authentication)"). */
 
-export const listPublishers = declare({
+export const listPublishers = declare("GET /publishers", {
   summary: "Lists publishers",
-  method: "GET",
-  path: "/publishers",
   query: {
     lang: optionalText,
     order: z.optional(z.enum(["name-asc", "name-desc", "added-asc", "added-desc"])),
@@ -16,33 +14,26 @@ export const listPublishers = declare({
     offset,
   },
   response: { list: "PublisherListItem", field: "publishers", count: true },
-  errors: {},
   tags: ["publishers", "series"],
 });
 
-export const getPublisher = declare({
+export const getPublisher = declare("GET /publisher/slug/{slug}", {
   summary: "Looks up a publisher by slug",
-  method: "GET",
-  path: "/publisher/slug/{slug}",
   parameters: { slug },
   response: { record: "Publisher" },
   errors: { 404: "Publisher not found" },
 });
 
-export const getRandomPublisher = declare({
+export const getRandomPublisher = declare("GET /publisher/random", {
   summary: "Gives the slug of a random publisher of a client",
-  method: "GET",
-  path: "/publisher/random",
   query: { client: queryId },
   response: { record: "Slug" },
   errors: { 404: "Publisher not found" },
   notCacheable: true,
 });
 
-export const listPublications = declare({
+export const listPublications = declare("GET /publisher/publications/{id}", {
   summary: "Lists the series a publisher published",
-  method: "GET",
-  path: "/publisher/publications/{id}",
   parameters: { id: pathInteger },
   query: {
     limit,
@@ -53,6 +44,5 @@ export const listPublications = declare({
     user_lang: userLanguage,
   },
   response: { list: "Publication", field: "publications" },
-  errors: {},
   tags: ["publisher-{id}", "series"],
 });

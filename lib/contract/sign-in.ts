@@ -7,29 +7,23 @@ import { panelPath } from "./panel-path.ts";
 
 const missing = { 503: noSignIn } as const;
 
-export const startSignIn = declare({
+export const startSignIn = declare("GET /sign-in", {
   summary: "Sends the browser to the provider, where people sign in",
-  method: "GET",
-  path: "/sign-in",
   needsSignIn: true,
   query: { to: z.optional(panelPath) },
   response: { redirect: "The provider's page" },
   errors: missing,
 });
 
-export const finishSignIn = declare({
+export const finishSignIn = declare("GET /sign-in/callback", {
   summary: "Signs in whom the provider sends back, and sends the browser on to the panel",
-  method: "GET",
-  path: "/sign-in/callback",
   needsSignIn: true,
   response: { redirect: "The panel" },
   errors: { ...missing, 403: "Account not known here" },
 });
 
-export const signOut = declare({
+export const signOut = declare("POST /sign-out", {
   summary: "Ends the session, and forgets the cookie",
-  method: "POST",
-  path: "/sign-out",
   needsSignIn: true,
   response: { message: "Signed out" },
   errors: missing,

@@ -98,8 +98,8 @@ describe("npm run new", () => {
     const copied = await Promise.all(names.map(statementsOf));
     await copy("POST /admin-users/verify-age/{id} --like admin-users/logout");
     await edit("lib/contract/admin-users.ts", [
-      'summary: "Logs a user out by revoking their refresh tokens",\n  method: "POST",\n  path: "/admin-users/verify-age',
-      'summary: "Verifies a user\'s age",\n  method: "POST",\n  path: "/admin-users/verify-age',
+      '/admin-users/verify-age/{id}", {\n  summary: "Logs a user out by revoking their refresh tokens"',
+      '/admin-users/verify-age/{id}", {\n  summary: "Verifies a user\'s age"',
     ]);
     await edit(
       "lib/changes/verify-age-user.sql",

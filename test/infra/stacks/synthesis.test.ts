@@ -7,7 +7,7 @@ import { isServed } from "../../../infra/api/document.ts";
 import { makeApp } from "../../../infra/stacks/app.ts";
 import { settings } from "../../../infra/stages.ts";
 import { editContributor } from "../../../lib/contract/admin-contributors.ts";
-import { declare, functionName } from "../../../lib/contract/declare.ts";
+import { functionName } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import {
   type Properties,
@@ -90,9 +90,10 @@ describe("npm run synth", () => {
 });
 
 describe("A stage that has everything, and forty endpoints more", () => {
-  const further = Array.from({ length: 40 }, (_, number) =>
-    declare({ ...editContributor, path: `/admin-further-records-${number}/edit/{id}` }),
-  );
+  const further = Array.from({ length: 40 }, (_, number) => ({
+    ...editContributor,
+    path: `/admin-further-records-${number}/edit/{id}` as const,
+  }));
   let template: Template;
 
   beforeAll(async () => {
