@@ -19,7 +19,7 @@ import { makeWebAcl } from "./edge/web-acl.ts";
 import type { EdgeFirewall } from "./firewall-stack.ts";
 import type { DistributionName } from "./monitoring/cdn-metrics.ts";
 import { metricsOf } from "./monitoring/metrics.ts";
-import { Monitoring } from "./monitoring/monitoring.ts";
+import { monitor } from "./monitoring/monitoring.ts";
 import { Alarms } from "./shared/alarms.ts";
 import { globalPrefix } from "./shared/global-prefix.ts";
 import { makeFunctionLog } from "./shared/log.ts";
@@ -129,7 +129,7 @@ export class ApiStack extends Stack {
     const smoke =
       settings.smoke &&
       functions.smoke({ url: smokeUrl, edgeUrl, door: door?.secret, knownContributor, ...settings.smoke });
-    new Monitoring(this, "Watch", {
+    monitor(new Construct(this, "Watch"), {
       prefix,
       unique,
       settings,

@@ -1,11 +1,11 @@
 import { Duration, Fn, Stack, type StackProps } from "aws-cdk-lib";
-import { MathExpression, type Metric } from "aws-cdk-lib/aws-cloudwatch";
+import { MathExpression } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
 import type { StageSettings } from "../settings/schema.ts";
 import {
   blockedRequests,
+  type CdnMetricName,
   cdnMetric,
-  type DistributionIds,
   type DistributionName,
   distributionsOf,
   sumOf,
@@ -48,17 +48,12 @@ export class CdnAlarmsStack extends Stack {
       ...stackProps,
       description: `Colophon: alarms on CloudFront for stage ${settings.name}`,
     });
-    const ids: DistributionIds = new Map(
-      distributionsOf(settings).map((name) => [
-        name,
-        // CloudFormation reads it whenever it deploys this stack; a distribution keeps its id as long as it lives.
-        Fn.getStackOutput(stage.stackName, distributionOutputs[name], stage.region),
-      ]),
+    const { firewall, edge, imageCertificate, cdnGigabytesAnHour, cdnRequestsAnHour } = settings;
+    const ids = distributionsOf(settings).map(
+      // CloudFormation reads it whenever it deploys this stack; a distribution keeps its id as long as it lives.
+      (name) => [name, Fn.getStackOutput(stage.stackName, distributionOutputs[name], stage.region)] as const,
     );
-    const alarms = new Alarms(this, "Alarms", {
-      prefix,
-      recipient: settings.alarmRecipient,
-    });
+    const alarms = new Alarms(this, "Alarms", { prefix, recipient: settings.alarmRecipient });
     for (const [name, distributionId] of ids) {
       alarms.add(`${name}-failing`, {
         metric: new MathExpression({
@@ -68,42 +63,36 @@ export class CdnAlarmsStack extends Stack {
             rate: cdnMetric(distributionId, "5xxErrorRate"),
             requests: cdnMetric(distributionId, "Requests"),
           },
-          period: Duration.minutes(5),
         }),
         impact: failing[name],
       });
     }
+    /** The sum over an hour and all distributions. */
+    const hourlySum = (metricName: CdnMetricName) => {
+      const metrics = ids.map(([name, distributionId]) => [name, cdnMetric(distributionId, metricName)] as const);
+      return sumOf(metricName, metrics).with({ period: Duration.hours(1) });
+    };
     alarms.add("cdn-bytes", {
-      metric: hourlySum(ids, "BytesDownloaded"),
-      impact: `CloudFront sent ${settings.cdnGigabytesAnHour} GB or more within an hour, for which this account pays: the website has many more visitors, or somebody downloads on purpose. The logs of CloudFront say which addresses and URLs.`,
-      threshold: settings.cdnGigabytesAnHour * bytesPerGigabyte,
+      metric: hourlySum("BytesDownloaded"),
+      impact: `CloudFront sent ${cdnGigabytesAnHour} GB or more within an hour, for which this account pays: the website has many more visitors, or somebody downloads on purpose. The logs of CloudFront say which addresses and URLs.`,
+      threshold: cdnGigabytesAnHour * bytesPerGigabyte,
     });
     alarms.add("cdn-requests", {
-      metric: hourlySum(ids, "Requests"),
-      impact: `CloudFront got ${settings.cdnRequestsAnHour} requests or more within an hour, for which this account pays: the website has many more visitors, or somebody floods it. The logs of CloudFront say which addresses and URLs.`,
-      threshold: settings.cdnRequestsAnHour,
+      metric: hourlySum("Requests"),
+      impact: `CloudFront got ${cdnRequestsAnHour} requests or more within an hour, for which this account pays: the website has many more visitors, or somebody floods it. The logs of CloudFront say which addresses and URLs.`,
+      threshold: cdnRequestsAnHour,
     });
-    addFirewallAlarm(alarms, prefix, settings);
-    alarms.mailExpiry([settings.edge?.certificate, settings.imageCertificate].filter((each) => each !== undefined));
+    if (firewall) {
+      // Who is blocked for minutes is a reader in trouble, or an attacker; single requests that only attackers send are neither.
+      const { blockedRequestsIn5Minutes } = firewall;
+      const metrics = webAclsOf(settings).map((each) => [each, blockedRequests(webAclName(prefix, each))] as const);
+      alarms.add("firewall-blocking", {
+        metric: sumOf("blocked requests", metrics),
+        impact: `The firewall blocks ${blockedRequestsIn5Minutes} requests or more in five minutes, for ten minutes: somebody floods or scans the website, or readers with one address (an office, a website's server) are above the limit and get 429. Its log says which addresses and rules: give readers' addresses to trustedAddresses.`,
+        threshold: blockedRequestsIn5Minutes,
+        evaluationPeriods: 2,
+      });
+    }
+    alarms.mailExpiry([edge?.certificate, imageCertificate].filter((each) => each !== undefined));
   }
-}
-
-/** Who is blocked for minutes is a reader in trouble, or an attacker; single requests that only attackers send are neither. */
-function addFirewallAlarm(alarms: Alarms, prefix: string, settings: StageSettings): void {
-  if (!settings.firewall) return;
-  const { blockedRequestsIn5Minutes } = settings.firewall;
-  const metrics = webAclsOf(settings).map((each) => [each, blockedRequests(webAclName(prefix, each))] as const);
-  alarms.add("firewall-blocking", {
-    metric: sumOf("blocked requests", Object.fromEntries(metrics), Duration.minutes(5)),
-    impact: `The firewall blocks ${blockedRequestsIn5Minutes} requests or more in five minutes, for ten minutes: somebody floods or scans the website, or readers with one address (an office, a website's server) are above the limit and get 429. Its log says which addresses and rules: give readers' addresses to trustedAddresses.`,
-    threshold: blockedRequestsIn5Minutes,
-    evaluationPeriods: 2,
-  });
-}
-
-/** The sum over an hour and all distributions. */
-function hourlySum(ids: DistributionIds, metricName: "BytesDownloaded" | "Requests"): MathExpression {
-  const period = Duration.hours(1);
-  const metrics = [...ids].map(([name, id]): [string, Metric] => [name, cdnMetric(id, metricName, period)]);
-  return sumOf(metricName, Object.fromEntries(metrics), period);
 }

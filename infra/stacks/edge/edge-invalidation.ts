@@ -52,10 +52,9 @@ export class EdgeInvalidation extends Construct {
         expression: `FILL(waited, 0) + ${lateSeconds} * (FILL(errors, 0) + IF(FILL(runs, 0) > 0, 0, 1))`,
         usingMetrics: {
           waited,
-          errors: lambda.metricErrors({ period: Duration.minutes(5) }),
-          runs: lambda.metricInvocations({ period: Duration.minutes(5) }),
+          errors: lambda.metricErrors(),
+          runs: lambda.metricInvocations(),
         },
-        period: Duration.minutes(5),
       }),
       impact:
         "Visitors read what was changed minutes ago, or unpublished: `ops-invalidate` fails, does not run, or waits for CloudFront or its budget. Its log says why.",

@@ -1,4 +1,3 @@
-import { Duration } from "aws-cdk-lib";
 import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import type { StageSettings } from "../../settings/schema.ts";
 
@@ -20,16 +19,14 @@ export type DistributionIds = ReadonlyMap<DistributionName, string>;
 export type CdnMetricName = "Requests" | "BytesDownloaded" | "5xxErrorRate";
 
 /** A metric of a distribution. Requests and bytes are sums; the rate is in percent of all requests. */
-export function cdnMetric(distributionId: string, metricName: CdnMetricName, period = Duration.minutes(5)): Metric {
-  return new Metric({
+export const cdnMetric = (distributionId: string, metricName: CdnMetricName): Metric =>
+  new Metric({
     namespace: "AWS/CloudFront",
     metricName,
     dimensionsMap: { DistributionId: distributionId, Region: "Global" },
     statistic: metricName === "5xxErrorRate" ? Stats.AVERAGE : Stats.SUM,
-    period,
     region: cdnRegion,
   });
-}
 
 /** The web ACLs before a stage's distributions. One stands before both, but flat-rate plans need one for each. */
 export function webAclsOf(settings: StageSettings): DistributionName[] {
@@ -51,7 +48,6 @@ export const blockedRequests = (webAcl: string): Metric =>
     metricName: "BlockedRequests",
     dimensionsMap: { WebACL: webAcl, Rule: "ALL" },
     statistic: Stats.SUM,
-    period: Duration.minutes(5),
     region: cdnRegion,
   });
 
@@ -60,18 +56,13 @@ export const blockedByRule = (webAcl: string): MathExpression =>
   new MathExpression({
     label: "",
     expression: `SEARCH('{AWS/WAFV2,Rule,WebACL} MetricName=("BlockedRequests" OR "CountedRequests") WebACL="${webAcl}"', 'Sum', 300)`,
-    usingMetrics: {},
-    period: Duration.minutes(5),
     searchRegion: cdnRegion,
   });
 
-/** The sum of metrics of which some may have no data. */
-export const sumOf = (label: string, metrics: Readonly<Record<string, Metric>>, period: Duration): MathExpression =>
+/** The sum of metrics of which some may have no data, by what they are of. */
+export const sumOf = (label: string, metrics: readonly (readonly [name: string, metric: Metric])[]): MathExpression =>
   new MathExpression({
     label,
-    expression: Object.keys(metrics)
-      .map((id) => `FILL(${id}, 0)`)
-      .join(" + "),
-    usingMetrics: { ...metrics },
-    period,
+    expression: metrics.map(([name]) => `FILL(${name}, 0)`).join(" + "),
+    usingMetrics: Object.fromEntries(metrics),
   });

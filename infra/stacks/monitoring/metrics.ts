@@ -19,62 +19,51 @@ interface Extraction extends Pick<MetricFilterOptions, "filterPattern" | "metric
   readonly statistic?: string;
 }
 
-/** The metrics of an API, its functions, their logs and its database. */
+/**
+ * The metrics of an API, its functions, their logs and its database, of five minutes each. An expression's period is
+ * that of all its metrics.
+ */
 export function metricsOf(prefix: string, cluster: Pick<Cluster, "identifier">) {
   /** A metric of ours, which a metric filter extracts from a log. */
-  const customMetric = (name: string, statistic: string): Metric =>
-    new Metric({ namespace, metricName: `${prefix}-${name}`, statistic, period: Duration.minutes(5) });
+  const customMetric = (name: string, statistic: string = Stats.SUM): Metric =>
+    new Metric({ namespace, metricName: `${prefix}-${name}`, statistic });
 
   /** The same with its filter: `metricValue` of each line that matches, or else how many there are. */
-  const extract = (log: LogGroup, name: string, { statistic = Stats.SUM, ...filter }: Extraction): Metric => {
+  const extract = (log: LogGroup, name: string, { statistic, ...filter }: Extraction): Metric => {
     const id = name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
     log.addMetricFilter(id, { metricNamespace: namespace, metricName: `${prefix}-${name}`, ...filter });
     return customMetric(name, statistic);
   };
 
   /** A metric of the whole API. */
-  const api = (metricName: string, statistic: string, period = Duration.minutes(5)): Metric => {
-    const dimensionsMap = { ApiName: prefix };
-    return new Metric({ namespace: "AWS/ApiGateway", metricName, dimensionsMap, statistic, period });
-  };
+  const api = (metricName: string, statistic: string = Stats.SUM): Metric =>
+    new Metric({ namespace: "AWS/ApiGateway", metricName, dimensionsMap: { ApiName: prefix }, statistic });
+  const failures = api("5XXError");
+  const requests = api("Count");
 
-  const failureRate = (period = Duration.minutes(5)): MathExpression =>
-    new MathExpression({
-      label: "5xx, percent",
-      expression: `IF(requests >= ${requestsMin}, 100 * failures / requests, 0)`,
-      usingMetrics: {
-        failures: api("5XXError", Stats.SUM, period),
-        requests: api("Count", Stats.SUM, period),
-      },
-      period,
-    });
+  const failureRate = new MathExpression({
+    label: "5xx, percent",
+    expression: `IF(requests >= ${requestsMin}, 100 * failures / requests, 0)`,
+    usingMetrics: { failures, requests },
+  });
 
+  const failed = "(FILL(failures, 0) + FILL(broken, 0))";
   /** The share of responses that fail, in percent; 0 below `failuresMin` failures. */
-  const severalFailures = (): MathExpression => {
-    const failed = "(FILL(failures, 0) + FILL(broken, 0))";
-    return new MathExpression({
-      label: "5xx and broken lists, percent",
-      expression: `IF(${failed} >= ${failuresMin}, 100 * ${failed} / requests, 0)`,
-      usingMetrics: {
-        failures: api("5XXError", Stats.SUM),
-        broken: customMetric("broken-lists", Stats.SUM),
-        requests: api("Count", Stats.SUM),
-      },
-      period: Duration.minutes(5),
-    });
-  };
+  const severalFailures = new MathExpression({
+    label: "5xx and broken lists, percent",
+    expression: `IF(${failed} >= ${failuresMin}, 100 * ${failed} / requests, 0)`,
+    usingMetrics: { failures, broken: customMetric("broken-lists"), requests },
+  });
 
   /** The prefix is not quoted, so it matches a part of the name; in quotes it would have to be the whole name. */
-  const search = (space: string, dimension: string, metric: string, statistic: string): string => {
-    const terms = `{${space},${dimension}} MetricName="${metric}" ${dimension}=${prefix}`;
-    return `SEARCH('${terms}', '${statistic}', 300)`;
-  };
+  const search = (space: string, dimension: string, metric: string, statistic: string): string =>
+    `SEARCH('{${space},${dimension}} MetricName="${metric}" ${dimension}=${prefix}', '${statistic}', 300)`;
 
-  const everyFunction = (metric: string, statistic: string): MathExpression =>
-    searchExpression(search("AWS/Lambda", "FunctionName", metric, statistic), metric);
+  const everyFunction = (label: string, statistic: string): MathExpression =>
+    new MathExpression({ label, expression: search("AWS/Lambda", "FunctionName", label, statistic) });
 
-  const total = (space: string, dimension: string, metric: string): MathExpression =>
-    searchExpression(`SUM(${search(space, dimension, metric, "Sum")})`, metric);
+  const total = (space: string, dimension: string, label: string): MathExpression =>
+    new MathExpression({ label, expression: `SUM(${search(space, dimension, label, "Sum")})` });
 
   const database = (metricName: string): Metric => {
     const dimensionsMap = { DBClusterIdentifier: cluster.identifier };
@@ -82,20 +71,21 @@ export function metricsOf(prefix: string, cluster: Pick<Cluster, "identifier">) 
   };
 
   /** Minutes in which the database resumes: its capacity rises from 0. */
-  const resumes = (): MathExpression =>
-    new MathExpression({
-      label: "resumes",
-      expression: "IF(capacity > 0 AND capacity - DIFF(capacity) == 0, 1, 0)",
-      usingMetrics: { capacity: database("ServerlessDatabaseCapacity").with({ period: Duration.minutes(1) }) },
-      period: Duration.minutes(1),
-    });
+  const resumes = new MathExpression({
+    label: "resumes",
+    expression: "IF(capacity > 0 AND capacity - DIFF(capacity) == 0, 1, 0)",
+    usingMetrics: { capacity: database("ServerlessDatabaseCapacity") },
+    period: Duration.minutes(1),
+  });
 
   /** Failures that functions log. Lambda's own metric `Errors` does not count a function that returns 5xx. */
-  const failuresByEndpoint = () =>
-    searchExpression(`SEARCH('{${namespace},endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`, "failures");
+  const failuresByEndpoint = new MathExpression({
+    label: "failures",
+    expression: `SEARCH('{${namespace},endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`,
+  });
 
   /** Sign-ins that ended like this, as functions log it. */
-  const signIns = (ending: Outcome): Metric => customMetric("sign-ins", Stats.SUM).with({ dimensionsMap: { ending } });
+  const signIns = (ending: Outcome): Metric => customMetric("sign-ins").with({ dimensionsMap: { ending } });
 
   return {
     customMetric,
@@ -111,6 +101,3 @@ export function metricsOf(prefix: string, cluster: Pick<Cluster, "identifier">) 
     resumes,
   };
 }
-
-const searchExpression = (expression: string, label: string) =>
-  new MathExpression({ expression, label, usingMetrics: {}, period: Duration.minutes(5) });

@@ -1,7 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import { MathExpression, Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
-import { Construct } from "constructs";
+import type { Construct } from "constructs";
 import type { StageSettings } from "../../settings/schema.ts";
 import type { Alarms } from "../shared/alarms.ts";
 import type { ScheduledFunction } from "../shared/scheduled-function.ts";
@@ -45,181 +45,150 @@ const signInsUnavailableMin = 2;
 const signInsFailedMin = 20;
 
 /** The alarms, the dashboard and the saved queries of an API. */
-export class Monitoring extends Construct {
-  readonly #props: MonitoringProps;
-
-  constructor(scope: Construct, id: string, props: MonitoringProps) {
-    super(scope, id);
-    this.#props = props;
-    this.addAlarms();
-    addDashboard(this, props);
-    this.addSavedQueries();
+export function monitor(scope: Construct, props: MonitoringProps): void {
+  addAlarms(props);
+  addDashboard(scope, props);
+  const { prefix, functionLog, accessLog, settings } = props;
+  const logs = { access: accessLog.logGroupName, functions: functionLog.logGroupName };
+  for (const { name, queryString, of } of savedQueries.filter((each) => settings.signIn || !each.isOfSignIn)) {
+    const logGroupNames = of.map((each) => logs[each]);
+    new CfnQueryDefinition(scope, `Query-${name}`, { name: `${prefix}/${name}`, queryString, logGroupNames });
   }
+}
 
-  private addAlarms(): void {
-    const { alarms, metrics, accessLog, smoke, settings } = this.#props;
-    const { requestsIn5Minutes } = settings;
-    // One on the rate of failures, for many requests, and one on their number, for few.
-    alarms.add("failing-responses", {
-      metric: metrics.failureRate(Duration.minutes(1)),
+function addAlarms(props: MonitoringProps): void {
+  const { alarms, metrics, functionLog, accessLog, smoke, settings } = props;
+  const { requestsIn5Minutes, ledgerGigabytesADay } = settings;
+  const isError = FilterPattern.stringValue("$.level", "=", "error");
+  // One on the rate of failures, for many requests, and one on their number, for few.
+  alarms.add("failing-responses", {
+    metric: metrics.failureRate.with({ period: Duration.minutes(1) }),
+    impact:
+      "Website and admin panel get 5xx responses, more than one in a hundred. Roll a new release back. See the saved query `errors`.",
+    evaluationPeriods: 3,
+    datapointsToAlarm: 2,
+  });
+  alarms.add("three-failures", {
+    metric: metrics.severalFailures,
+    impact: `At least ${failuresMin} responses were 5xx, or lists that broke off, within five minutes, and one in a thousand: few visitors see it, or few there are. Roll a new release back. See the saved query \`errors\`.`,
+    threshold: 0.1,
+  });
+  metrics.extract(functionLog, "broken-lists", {
+    filterPattern: FilterPattern.all(isError, FilterPattern.booleanValue("$.broken", true)),
+  });
+  metrics.extract(functionLog, "failures", { filterPattern: isError, dimensions: { endpoint: "$.endpoint" } });
+  alarms.add("slow-responses", {
+    metric: metrics.extract(accessLog, "latency", {
+      filterPattern: FilterPattern.all(
+        FilterPattern.stringValue("$.transfer", "=", "BUFFERED"),
+        FilterPattern.exists("$.milliseconds"),
+      ),
+      metricValue: "$.milliseconds",
+      statistic: Stats.percentile(99),
+    }),
+    impact: `One response in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
+    threshold: slowMilliseconds,
+    evaluationPeriods: 3,
+  });
+  alarms.add("slow-lists", {
+    metric: metrics.extract(functionLog, "first-byte", {
+      filterPattern: FilterPattern.all(
+        FilterPattern.booleanValue("$.streamed", true),
+        FilterPattern.exists("$.durationInMilliseconds"),
+      ),
+      metricValue: "$.durationInMilliseconds",
+      statistic: Stats.percentile(99),
+    }),
+    impact: `One list in a hundred takes more than ${slowMilliseconds / 1_000} s to begin. See the saved queries \`slow\` and \`lists\`, and the database's capacity.`,
+    threshold: slowMilliseconds,
+    evaluationPeriods: 3,
+  });
+  // Once a day ops-tidy logs it.
+  const ledgerBytes = metrics.extract(functionLog, "ledger-bytes", {
+    filterPattern: FilterPattern.exists("$.ledgerBytesOfLastDay"),
+    metricValue: "$.ledgerBytesOfLastDay",
+    statistic: Stats.MAXIMUM,
+  });
+  alarms.add("ledger-growing", {
+    metric: ledgerBytes.with({ period: Duration.days(1) }),
+    impact: `Within a day the ledger grew by ${ledgerGigabytesADay} GB or more, which the database and each backup keep for as long as changes are kept: somebody imports a lot, or fills it on purpose. The README says how to find out who.`,
+    threshold: ledgerGigabytesADay * bytesPerGigabyte,
+  });
+  if (settings.signIn) addSignInAlarms(props);
+  alarms.add("throttled", {
+    metric: metrics.extract(accessLog, "throttled", {
+      filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
+    }),
+    impact:
+      "Visitors are turned away with 429. Either somebody floods the API, or the throttles of this stage have become too tight.",
+    threshold: 50,
+    evaluationPeriods: 2,
+  });
+  alarms.add("requests", {
+    metric: metrics.api("Count"),
+    impact: `API Gateway got ${requestsIn5Minutes} requests or more in five minutes, for which this account pays: somebody floods the API, or the edge caches no more. See \`ip\` and \`route\` in the access log.`,
+    threshold: requestsIn5Minutes,
+  });
+  alarms.add("functions-full", {
+    // Lambda returns API Gateway 429 when it has no concurrency left; the visitor gets 503.
+    metric: metrics.extract(accessLog, "full", {
+      filterPattern: FilterPattern.stringValue("$.integrationStatus", "=", "429"),
+    }),
+    impact:
+      "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent), of public records (publicRecords.concurrent) or of images (images.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
+    threshold: 10,
+  });
+  if (smoke) {
+    alarms.add("smoke-failing", {
+      metric: smoke.lambda.metricErrors({ period: smoke.every }),
       impact:
-        "Website and admin panel get 5xx responses, more than one in a hundred. Roll a new release back. See the saved query `errors`.",
+        "A response that visitors get is wrong, missing or too old, or nobody looks any more: ops-smoke fails, or does not run. Its log says which response.",
+      treatMissingData: TreatMissingData.BREACHING,
       evaluationPeriods: 3,
       datapointsToAlarm: 2,
     });
-    alarms.add("three-failures", {
-      metric: metrics.severalFailures(),
-      impact: `At least ${failuresMin} responses were 5xx, or lists that broke off, within five minutes, and one in a thousand: few visitors see it, or few there are. Roll a new release back. See the saved query \`errors\`.`,
-      threshold: 0.1,
-    });
-    alarms.add("slow-responses", {
-      metric: metrics.extract(accessLog, "latency", {
-        filterPattern: FilterPattern.all(
-          FilterPattern.stringValue("$.transfer", "=", "BUFFERED"),
-          FilterPattern.exists("$.milliseconds"),
-        ),
-        metricValue: "$.milliseconds",
-        statistic: Stats.percentile(99),
-      }),
-      impact: `One response in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
-      threshold: slowMilliseconds,
-      evaluationPeriods: 3,
-    });
-    this.addListAlarms();
-    this.addLedgerAlarm();
-    if (settings.signIn) this.addSignInAlarms();
-    alarms.add("throttled", {
-      metric: metrics.extract(accessLog, "throttled", {
-        filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
-      }),
-      impact:
-        "Visitors are turned away with 429. Either somebody floods the API, or the throttles of this stage have become too tight.",
-      threshold: 50,
-      evaluationPeriods: 2,
-    });
-    alarms.add("requests", {
-      metric: metrics.api("Count", Stats.SUM),
-      impact: `API Gateway got ${requestsIn5Minutes} requests or more in five minutes, for which this account pays: somebody floods the API, or the edge caches no more. See \`ip\` and \`route\` in the access log.`,
-      threshold: requestsIn5Minutes,
-    });
-    alarms.add("functions-full", {
-      // Lambda returns API Gateway 429 when it has no concurrency left; the visitor gets 503.
-      metric: metrics.extract(accessLog, "full", {
-        filterPattern: FilterPattern.stringValue("$.integrationStatus", "=", "429"),
-      }),
-      impact:
-        "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent), of public records (publicRecords.concurrent) or of images (images.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
-      threshold: 10,
-    });
-    if (smoke) {
-      alarms.add("smoke-failing", {
-        metric: smoke.lambda.metricErrors({ period: smoke.every }),
-        impact:
-          "A response that visitors get is wrong, missing or too old, or nobody looks any more: ops-smoke fails, or does not run. Its log says which response.",
-        treatMissingData: TreatMissingData.BREACHING,
-        evaluationPeriods: 3,
-        datapointsToAlarm: 2,
-      });
-    }
-    this.addScheduleAlarm();
   }
+  addScheduleAlarm(props);
+}
 
-  /** Both run each day at least, and after a failure again. */
-  private addScheduleAlarm(): void {
-    const { alarms, removal, tidying } = this.#props;
-    const period = Duration.days(1);
-    const scheduled = { tidying, ...(removal ? { removal } : {}) };
-    const metrics = Object.entries(scheduled).flatMap(([name, { lambda }]) => [
-      [`${name}_errors`, lambda.metricErrors({ period })],
-      [`${name}_runs`, lambda.metricInvocations({ period })],
-    ]);
-    const failing = Object.keys(scheduled).map(
-      (name) => `FILL(${name}_errors, 0) + IF(FILL(${name}_runs, 0) > 0, 0, 1)`,
-    );
-    alarms.add("schedules-failing", {
-      metric: new MathExpression({
-        label: "failed and missing runs",
-        expression: failing.join(" + "),
-        usingMetrics: Object.fromEntries(metrics),
-        period,
-      }),
-      impact:
-        "What was changed and by whom, and images of deleted people, are kept for longer than promised: for two days ops-tidy or ops-remove-images has failed or has not run. Their logs say why.",
-      evaluationPeriods: 2,
-    });
-  }
+/** Both run each day at least, and after a failure again. */
+function addScheduleAlarm({ alarms, removal, tidying }: MonitoringProps): void {
+  const scheduled = Object.entries({ tidying, ...(removal ? { removal } : {}) });
+  const terms = scheduled.map(([name]) => `FILL(${name}_errors, 0) + IF(FILL(${name}_runs, 0) > 0, 0, 1)`);
+  const metrics = scheduled.flatMap(([name, { lambda }]) => [
+    [`${name}_errors`, lambda.metricErrors()],
+    [`${name}_runs`, lambda.metricInvocations()],
+  ]);
+  alarms.add("schedules-failing", {
+    metric: new MathExpression({
+      label: "failed and missing runs",
+      expression: terms.join(" + "),
+      usingMetrics: Object.fromEntries(metrics),
+      period: Duration.days(1),
+    }),
+    impact:
+      "What was changed and by whom, and images of deleted people, are kept for longer than promised: for two days ops-tidy or ops-remove-images has failed or has not run. Their logs say why.",
+    evaluationPeriods: 2,
+  });
+}
 
-  private addListAlarms(): void {
-    const { alarms, metrics, functionLog } = this.#props;
-    const isError = FilterPattern.stringValue("$.level", "=", "error");
-    alarms.add("slow-lists", {
-      metric: metrics.extract(functionLog, "first-byte", {
-        filterPattern: FilterPattern.all(
-          FilterPattern.booleanValue("$.streamed", true),
-          FilterPattern.exists("$.durationInMilliseconds"),
-        ),
-        metricValue: "$.durationInMilliseconds",
-        statistic: Stats.percentile(99),
-      }),
-      impact: `One list in a hundred takes more than ${slowMilliseconds / 1_000} s to begin. See the saved queries \`slow\` and \`lists\`, and the database's capacity.`,
-      threshold: slowMilliseconds,
-      evaluationPeriods: 3,
-    });
-    metrics.extract(functionLog, "broken-lists", {
-      filterPattern: FilterPattern.all(isError, FilterPattern.booleanValue("$.broken", true)),
-    });
-    metrics.extract(functionLog, "failures", { filterPattern: isError, dimensions: { endpoint: "$.endpoint" } });
-  }
-
-  private addLedgerAlarm(): void {
-    const { alarms, metrics, functionLog, settings } = this.#props;
-    const { ledgerGigabytesADay } = settings;
-    // Once a day ops-tidy logs it.
-    const bytes = metrics.extract(functionLog, "ledger-bytes", {
-      filterPattern: FilterPattern.exists("$.ledgerBytesOfLastDay"),
-      metricValue: "$.ledgerBytesOfLastDay",
-      statistic: Stats.MAXIMUM,
-    });
-    alarms.add("ledger-growing", {
-      metric: bytes.with({ period: Duration.days(1) }),
-      impact: `Within a day the ledger grew by ${ledgerGigabytesADay} GB or more, which the database and each backup keep for as long as changes are kept: somebody imports a lot, or fills it on purpose. The README says how to find out who.`,
-      threshold: ledgerGigabytesADay * bytesPerGigabyte,
-    });
-  }
-
-  private addSignInAlarms(): void {
-    const { alarms, metrics, functionLog } = this.#props;
-    metrics.extract(functionLog, "sign-ins", {
-      filterPattern: FilterPattern.exists("$.signIn"),
-      dimensions: { ending: "$.signIn" },
-    });
-    alarms.add("sign-in-unavailable", {
-      metric: metrics.signIns("unavailable"),
-      impact:
-        "People cannot sign in: the provider does not respond, or accepts this service no more. Whoever is signed in stays so. The saved query `sign-ins` says why.",
-      threshold: signInsUnavailableMin,
-    });
-    alarms.add("sign-ins-failing", {
-      metric: sumOf(
-        "invalid and denied",
-        { invalid: metrics.signIns("invalid"), denied: metrics.signIns("denied") },
-        Duration.minutes(5),
-      ),
-      impact: `In five minutes ${signInsFailedMin} sign-ins or more were invalid or denied: somebody tries what they can, or nobody gets in, by a setting that is wrong here or at the provider. The saved query \`sign-ins\` says why.`,
-      threshold: signInsFailedMin,
-    });
-  }
-
-  private addSavedQueries(): void {
-    const { prefix, functionLog, accessLog, settings } = this.#props;
-    const functions = functionLog.logGroupName;
-    const access = accessLog.logGroupName;
-    for (const { name, text, of } of savedQueries.filter((each) => settings.signIn || !each.isOfSignIn)) {
-      new CfnQueryDefinition(this, `Query-${name}`, {
-        name: `${prefix}/${name}`,
-        queryString: text,
-        logGroupNames: { access: [access], functions: [functions], both: [access, functions] }[of],
-      });
-    }
-  }
+function addSignInAlarms({ alarms, metrics, functionLog }: MonitoringProps): void {
+  metrics.extract(functionLog, "sign-ins", {
+    filterPattern: FilterPattern.exists("$.signIn"),
+    dimensions: { ending: "$.signIn" },
+  });
+  alarms.add("sign-in-unavailable", {
+    metric: metrics.signIns("unavailable"),
+    impact:
+      "People cannot sign in: the provider does not respond, or accepts this service no more. Whoever is signed in stays so. The saved query `sign-ins` says why.",
+    threshold: signInsUnavailableMin,
+  });
+  alarms.add("sign-ins-failing", {
+    metric: sumOf(
+      "invalid and denied",
+      (["invalid", "denied"] as const).map((each) => [each, metrics.signIns(each)]),
+    ),
+    impact: `In five minutes ${signInsFailedMin} sign-ins or more were invalid or denied: somebody tries what they can, or nobody gets in, by a setting that is wrong here or at the provider. The saved query \`sign-ins\` says why.`,
+    threshold: signInsFailedMin,
+  });
 }

@@ -1,5 +1,11 @@
 import { Stack } from "aws-cdk-lib";
-import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
+import {
+  Alarm,
+  type AlarmProps as CdkAlarmProps,
+  ComparisonOperator,
+  type IMetric,
+  TreatMissingData,
+} from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import { EventField, type EventPattern, Rule, RuleTargetInput } from "aws-cdk-lib/aws-events";
 import { SnsTopic } from "aws-cdk-lib/aws-events-targets";
@@ -8,20 +14,10 @@ import { type ITopic, Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
 
-export interface AlarmProps {
+/** Those of the CDK, and the text of the mail: what the failure means for users, and what to look at first. */
+interface AlarmProps extends Partial<CdkAlarmProps> {
   readonly metric: IMetric;
-  /** The text of the mail: what the failure means for users, and what to look at first. */
   readonly impact: string;
-  /** @default 1, for a metric of failures */
-  readonly threshold?: number;
-  /** @default the alarm fires at the threshold and above it */
-  readonly comparison?: ComparisonOperator;
-  /** @default missing data are good: a metric of errors has none while nothing fails */
-  readonly treatMissingData?: TreatMissingData;
-  /** @default 1 */
-  readonly evaluationPeriods?: number;
-  /** @default all of the evaluated periods */
-  readonly datapointsToAlarm?: number;
 }
 
 export interface EventMail {
@@ -34,7 +30,7 @@ export interface EventMail {
 /** For what has to happen in each period: the alarm fires when it did not. */
 export const isAbsent = {
   threshold: 0,
-  comparison: ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
+  comparisonOperator: ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
   treatMissingData: TreatMissingData.BREACHING,
 };
 
@@ -94,19 +90,19 @@ export class Alarms extends Construct {
     });
   }
 
-  add(name: string, { impact, comparison, threshold = 1, evaluationPeriods = 1, ...props }: AlarmProps): Alarm {
+  /** An alarm that fires once its metric reaches a threshold. A metric of errors has no data while nothing fails. */
+  add(name: string, { impact, ...props }: AlarmProps): void {
     const alarm = new Alarm(this, name, {
       alarmName: `${this.#prefix}-${name}`,
       alarmDescription: impact,
-      comparisonOperator: comparison ?? ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
-      threshold,
-      evaluationPeriods,
+      threshold: 1,
+      evaluationPeriods: 1,
       ...props,
     });
     const notify = new SnsAction(this.topic);
     alarm.addAlarmAction(notify);
     alarm.addOkAction(notify);
-    return alarm;
   }
 }

@@ -65,7 +65,6 @@ export class Invalidation extends Construct {
           waiting: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM }),
           given_up: dead.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM }),
         },
-        period: Duration.minutes(5),
       }),
       impact: `Images that were removed are still served by the CDN, for ${lateMinutes} minutes or for good: \`ops-invalidate-images\` fails. Its log says why.`,
     });
