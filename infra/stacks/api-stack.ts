@@ -1,20 +1,19 @@
-import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
+import { CfnOutput, Duration, type Stack } from "aws-cdk-lib";
 import { CfnWebACLAssociation } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
 import type { Declaration } from "../../lib/contract/declare.ts";
-import { isServed } from "../api/document.ts";
 import { publicReads } from "../api/public-reads.ts";
 import type { Packaged } from "../build/package.ts";
-import { invalidationsAtOnce } from "../settings/checks.ts";
 import type { StageSettings } from "../settings/schema.ts";
+import { smokeRequests } from "../smoke/requests.ts";
 import { makeDoor } from "./api/door.ts";
-import { Release } from "./api/release.ts";
-import { ColophonApi, stageName } from "./api/rest-api.ts";
+import { makeRelease } from "./api/release.ts";
+import { makeApi, stageName } from "./api/rest-api.ts";
 import { makeSignIn } from "./api/sign-in.ts";
-import { StageFunctions } from "./api/stage-functions.ts";
+import { makeEndpoints, stageFunctions } from "./api/stage-functions.ts";
 import { databaseResource, findCluster } from "./database/database.ts";
-import { Edge } from "./edge/edge.ts";
-import { EdgeInvalidation } from "./edge/edge-invalidation.ts";
+import { makeEdge } from "./edge/edge.ts";
+import { invalidateAtEdge, notifyingEdge } from "./edge/edge-invalidation.ts";
 import { makeWebAcl } from "./edge/web-acl.ts";
 import type { EdgeFirewall } from "./firewall-stack.ts";
 import type { DistributionName } from "./monitoring/cdn-metrics.ts";
@@ -23,10 +22,10 @@ import { monitor } from "./monitoring/monitoring.ts";
 import { Alarms } from "./shared/alarms.ts";
 import { globalPrefix } from "./shared/global-prefix.ts";
 import { makeFunctionLog } from "./shared/log.ts";
-import { Images } from "./sites/images.ts";
-import { Invalidation } from "./sites/invalidation.ts";
+import { makeImages } from "./sites/images.ts";
+import { invalidateRemovedImages } from "./sites/invalidation.ts";
 
-export interface ApiStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
+export interface ApiProps {
   readonly settings: StageSettings;
   /** What its database was restored from. */
   readonly restoredFrom?: string | undefined;
@@ -41,122 +40,138 @@ export interface ApiStackProps extends Pick<StackProps, "env" | "tags" | "synthe
 }
 
 /** The API of a stage: its routes, a Lambda function for each, alarms and dashboard. Stages may share a database. */
-export class ApiStack extends Stack {
-  constructor(scope: Construct, id: string, props: ApiStackProps) {
-    const { settings, restoredFrom, knownContributor, endpoints, packages, firewall, imageCopies, ...stackProps } =
-      props;
-    super(scope, id, {
-      ...stackProps,
-      description: `Colophon: the API of stage ${settings.name}`,
-      terminationProtection: settings.isProtected,
-    });
-    const prefix = `colophon-${settings.name}`;
-    const unique = globalPrefix(prefix, this.region);
-    const cluster = findCluster(this, settings.database);
-    const log = makeFunctionLog(this, settings.name, settings);
-    const alarms = new Alarms(this, "Alarms", { prefix, recipient: settings.alarmRecipient });
-    const metrics = metricsOf(prefix, cluster);
+export function addApi(stack: Stack, props: ApiProps): void {
+  const { settings, restoredFrom, knownContributor, endpoints, packages, firewall, imageCopies } = props;
+  const { edge, domain, imageCertificate: certificateArn } = settings;
+  const prefix = `colophon-${settings.name}`;
+  const unique = globalPrefix(prefix, stack.region);
+  const cluster = findCluster(stack, settings.database);
+  const log = makeFunctionLog(stack, settings.name, settings);
+  const alarms = new Alarms(stack, "Alarms", { prefix, recipient: settings.alarmRecipient });
+  const metrics = metricsOf(prefix, cluster);
+  const database = (packaged: Packaged) => databaseResource(cluster, packaged);
+  const construct = (id: string) => new Construct(stack, id);
 
-    const images = settings.imageCertificate
-      ? new Images(this, "Images", {
-          prefix: unique,
-          settings,
-          certificateArn: settings.imageCertificate,
-          copies: imageCopies,
-          webAcl: firewall?.images,
-        })
-      : undefined;
-    const signIn = settings.signIn && makeSignIn(this, settings.signIn, settings.edge?.domain);
-    const functions = new StageFunctions(this, { settings, packages, cluster, prefix, log, images, signIn });
-    const { aliases: targets } = new Release(this, "Release", {
-      prefix,
-      functions: functions.endpoints(endpoints),
-      restoredFrom,
-      makePublisher: (resource) => functions.releasing(resource),
-    });
-    const { api, accessLog } = new ColophonApi(this, "Rest", { prefix, endpoints, settings, targets });
-    const host = `${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
-    const url = `https://${host}/${stageName}`;
-    const door = settings.edge && makeDoor(this, { prefix, settings, edge: settings.edge, api, url });
-    const edge =
-      door &&
-      new Edge(this, "Edge", {
-        prefix: unique,
-        settings,
-        edge: door.edge,
-        api: { host, stageName, key: door.key },
-        reads: publicReads(endpoints),
-        webAcl: firewall?.api,
-      });
-    if (settings.edge && edge) {
-      // The methods ask for the key only after CloudFront sends it.
-      api.deploymentStage.node.addDependency(edge.distribution);
-      const packaged = functions.find("ops-invalidate");
-      new EdgeInvalidation(this, "EdgeInvalidation", {
-        prefix,
-        packaged,
-        log,
-        distribution: edge.distribution,
-        database: databaseResource(cluster, packaged),
-        invalidationsADay: settings.edge.invalidationsADay,
-        concurrent: invalidationsAtOnce(settings),
-        alarms,
-        metrics,
-      });
-    }
-    if (settings.firewall && !edge) {
-      const before = new Construct(this, "Firewall");
-      const webAclArn = makeWebAcl(before, {
-        name: prefix,
-        settings: settings.firewall,
-        allowedOrigins: settings.allowedOrigins,
-        endpoints: endpoints.filter((each) => isServed(each, settings)),
-        scope: "REGIONAL",
-      });
-      new CfnWebACLAssociation(before, "Association", { resourceArn: api.deploymentStage.stageArn, webAclArn });
-    }
-
-    const removal = images && functions.removal(images);
-    if (images) {
-      const packaged = functions.find("ops-invalidate-images");
-      new Invalidation(this, "Invalidation", { prefix, packaged, images, alarms, log });
-    }
-    const tidying = functions.tidying();
-    functions.undoing();
-    // Past the edge, which would still respond from its cache when the API fails.
-    const smokeUrl = settings.domain && !settings.edge ? `https://${settings.domain.name}` : api.url;
-    const edgeUrl = settings.edge && `https://${settings.edge.domain}`;
-    const smoke =
-      settings.smoke &&
-      functions.smoke({ url: smokeUrl, edgeUrl, door: door?.secret, knownContributor, ...settings.smoke });
-    monitor(new Construct(this, "Watch"), {
-      prefix,
-      unique,
+  const images = certificateArn
+    ? makeImages(stack, { prefix: unique, settings, certificateArn, copies: imageCopies, webAcl: firewall?.images })
+    : undefined;
+  const signIn = settings.signIn && makeSignIn(stack, settings.signIn, edge?.domain);
+  const functions = stageFunctions(stack, packages, { prefix, log });
+  const targets = makeRelease(stack, {
+    prefix,
+    functions: makeEndpoints(stack, functions, endpoints, { settings, cluster, prefix, images, signIn }),
+    restoredFrom,
+    // CloudFormation invokes it in each deployment of a release.
+    makePublisher: (resource) =>
+      functions.make(construct("Releasing"), "ops-release-on-deploy", {
+        description: "Publishes new versions of functions and tries them, before they get traffic",
+        resources: () => [resource],
+        // A version that failed would fail again.
+        retries: 0,
+      }),
+  });
+  const { api, accessLog } = makeApi(stack, { prefix, endpoints, settings, targets });
+  const host = `${api.restApiId}.execute-api.${stack.region}.${stack.urlSuffix}`;
+  const door =
+    edge && makeDoor(stack, { prefix, stage: settings.name, edge, api, url: `https://${host}/${stageName}` });
+  const distribution =
+    edge &&
+    door &&
+    makeEdge(stack, {
+      prefix: unique,
       settings,
-      metrics,
-      alarms,
-      functionLog: log,
-      accessLog,
-      removal,
-      tidying,
-      smoke,
-      distributions: new Map(
-        Object.entries({ edge, images }).flatMap(([name, site]) =>
-          site ? [[name as DistributionName, site.distribution.distributionId]] : [],
-        ),
-      ),
+      edge,
+      api: { host, stageName, key: door.key },
+      reads: publicReads(endpoints),
+      webAcl: firewall?.api,
     });
-
-    const domain = settings.edge?.domain ?? settings.domain?.name;
-    new CfnOutput(this, "Url", { value: domain ? `https://${domain}` : api.url });
-    if (settings.domain) {
-      alarms.mailExpiry([settings.domain.certificate]);
-      new CfnOutput(this, "DomainTarget", { value: api.domainName?.domainNameAliasDomainName ?? "" });
-    }
-    if (images) {
-      new CfnOutput(this, "ImageDomainTarget", { value: images.distribution.domainName });
-      new CfnOutput(this, "ImageDistribution", { value: images.distribution.distributionId });
-      new CfnOutput(this, "ImageBucket", { value: images.bucket.bucketName });
-    }
+  if (edge && distribution) {
+    // The methods ask for the key only after CloudFront sends it.
+    api.deploymentStage.node.addDependency(distribution);
+    invalidateAtEdge(stack, { settings, edge, distribution, cluster, functions, log, alarms, metrics });
   }
+  if (settings.firewall && !edge) {
+    const before = construct("Firewall");
+    const webAclArn = makeWebAcl(before, {
+      name: prefix,
+      settings,
+      firewall: settings.firewall,
+      endpoints,
+      scope: "REGIONAL",
+    });
+    new CfnWebACLAssociation(before, "Association", { resourceArn: api.deploymentStage.stageArn, webAclArn });
+  }
+
+  if (images) invalidateRemovedImages(stack, images, functions, alarms);
+  const removal =
+    images &&
+    functions.makeScheduled(construct("Removal"), "ops-remove-images", {
+      description: "Removes images that nothing refers to any more",
+      resources: (packaged) => [database(packaged), images.resourceFor(["users", "contributors"], packaged)],
+      // Deleted people's images are removed within six hours; more runs would cost more.
+      every: Duration.hours(6),
+    });
+  const tidying = functions.makeScheduled(construct("Tidying"), "ops-tidy", {
+    description: "Forgets old changes, sessions and releases",
+    resources: (packaged) => [database(packaged)],
+    every: Duration.days(1),
+    payload: { days: settings.changesRetentionDays },
+  });
+  // For operators, who invoke it. Where there are uploads, it restores deleted images, too.
+  functions.make(construct("Undoing"), "ops-undo", {
+    description: "Takes back what was changed by mistake",
+    resources: (packaged) => [
+      database(packaged),
+      ...(images ? [images.restorationFor(["users", "contributors"])] : []),
+      ...(edge ? [notifyingEdge(stack, prefix)] : []),
+    ],
+  });
+  // Past the edge, which would still respond from its cache when the API fails.
+  const smokeTarget = door
+    ? {
+        variables: { API_DOOR_ARN: door.secret.secretArn },
+        policies: { ReadDoor: [{ actions: ["secretsmanager:GetSecretValue"], resources: [door.secret.secretArn] }] },
+      }
+    : { variables: { API_URL: domain ? `https://${domain.name}` : api.url } };
+  const smoke =
+    settings.smoke &&
+    functions.makeScheduled(construct("Smoke"), "ops-smoke", {
+      description: "Asks the stage what visitors ask, and fails when a response is not as declared",
+      resources: () => [smokeTarget, ...(edge ? [{ variables: { EDGE_URL: `https://${edge.domain}` } }] : [])],
+      every: Duration.minutes(settings.smoke.everyMinutes),
+      payload: { requests: smokeRequests("public", knownContributor) },
+      // The schedule runs it again, and a retry would count a failure twice.
+      retries: 0,
+    });
+  const distributions = new Map<DistributionName, string>();
+  if (distribution) distributions.set("edge", distribution.distributionId);
+  if (images) distributions.set("images", images.distribution.distributionId);
+  monitor(construct("Watch"), {
+    prefix,
+    unique,
+    settings,
+    metrics,
+    alarms,
+    functionLog: log,
+    accessLog,
+    removal,
+    tidying,
+    smoke,
+    distributions,
+  });
+
+  const apiDomain = edge?.domain ?? domain?.name;
+  const outputs = {
+    Url: apiDomain ? `https://${apiDomain}` : api.url,
+    ...(domain ? { DomainTarget: api.domainName?.domainNameAliasDomainName ?? "" } : {}),
+    ...(images
+      ? {
+          ImageDomainTarget: images.distribution.domainName,
+          ImageDistribution: images.distribution.distributionId,
+          ImageBucket: images.bucket.bucketName,
+        }
+      : {}),
+  };
+  for (const [name, value] of Object.entries(outputs)) new CfnOutput(stack, name, { value });
+  if (domain) alarms.mailExpiry([domain.certificate]);
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { App, DefaultStackSynthesizer, type IStackSynthesizer, Validations } from "aws-cdk-lib";
+import { App, DefaultStackSynthesizer, type IStackSynthesizer, Stack, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { copyBuild } from "../build/cached-build.ts";
@@ -8,16 +8,16 @@ import { runCommand } from "../command/command.ts";
 import { databaseFunctions } from "../settings/database-functions.ts";
 import type { Settings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
-import { AccountStack } from "./account-stack.ts";
-import { ApiStack } from "./api-stack.ts";
-import { BackupStack } from "./backup-stack.ts";
-import { CdnAlarmsStack } from "./cdn-alarms-stack.ts";
+import { addAccount } from "./account-stack.ts";
+import { addApi } from "./api-stack.ts";
+import { addBackupVault } from "./backup-stack.ts";
+import { addCdnAlarms } from "./cdn-alarms-stack.ts";
 import { originOf } from "./database/cluster.ts";
-import { DatabaseStack } from "./database-stack.ts";
-import { FirewallStack } from "./firewall-stack.ts";
-import { ImageBackupStack } from "./image-backup-stack.ts";
+import { addDatabase, DatabaseStack } from "./database-stack.ts";
+import { addFirewall, type EdgeFirewall } from "./firewall-stack.ts";
+import { addImageCopies } from "./image-backup-stack.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
-import { PipelineStack } from "./pipeline-stack.ts";
+import { addPipeline } from "./pipeline-stack.ts";
 import { globalPrefix } from "./shared/global-prefix.ts";
 
 const features = {
@@ -29,86 +29,102 @@ const features = {
   "@aws-cdk/core:suppressTemplateIndentation": true,
 };
 
-/** Cost allocation tags. CloudFormation copies the tags of a stack to all of its resources. */
-const tagsOf = (part: Readonly<Record<string, string>>) => ({ application: "colophon", ...part });
+/** The account and region of a stack, and by whose roles it is deployed. CloudFormation copies tags to all resources. */
+interface Place {
+  readonly region: string;
+  readonly isProtected: boolean;
+  /** Cost allocation tags. */
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly qualifier?: string | undefined;
+}
 
 /** All stacks of these settings. With credentials of another account the CDK deploys nothing. */
 export function makeApp(settings: Settings, functions: readonly Packaged[], outdir: string): App {
   // The command line adds context and metadata of its own; without them every synthesis gives the same templates.
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
-  const { id, region, pipeline } = settings.account;
-  const account = new AccountStack(app, "colophon-account", {
-    env: { account: id, region },
-    tags: tagsOf({}),
-    settings,
+  const { id: account, region, pipeline } = settings.account;
+  const propsOf = (description: string, { region, isProtected, tags, qualifier }: Place) => ({
+    env: { account, region },
+    description: `Colophon: ${description}`,
+    tags: { application: "colophon", ...tags },
+    terminationProtection: isProtected,
+    ...(qualifier ? { synthesizer: new DefaultStackSynthesizer({ qualifier }) as IStackSynthesizer } : {}),
   });
+  const stackOf = (id: string, description: string, place: Place) => new Stack(app, id, propsOf(description, place));
+
+  const once = stackOf("colophon-account", "what there is once in an account and region", {
+    region,
+    // Without its role no API writes logs, and the alarms that read them would never fire.
+    isProtected: settings.stages.some(({ isProtected }) => isProtected),
+  });
+  addAccount(once, settings);
   if (pipeline) {
-    const env = { account: id, region: cdnRegion };
-    new PipelineStack(app, "colophon-pipeline", { env, tags: tagsOf({}), pipeline, settings });
+    const place = { region: cdnRegion, isProtected: false };
+    addPipeline(stackOf("colophon-pipeline", "the roles of the pipeline", place), pipeline, settings);
   }
   for (const each of settings.databases) {
-    const place = placing(id, each.qualifier);
-    const tags = { database: each.name };
-    const database = new DatabaseStack(app, `colophon-${each.name}-database`, {
-      ...place(region, tags),
-      settings: each,
-      operatorFunctions: functions.filter(({ name }) => databaseFunctions.has(name)),
-      edgeStage: settings.stages.find(({ database, edge }) => edge && database === each.name)?.name,
+    const { name, qualifier, backupRegion } = each;
+    const place = { region, isProtected: each.isProtected, tags: { database: name }, qualifier };
+    const props = propsOf(`the database ${name}`, place);
+    const database = new DatabaseStack(app, `colophon-${name}-database`, props, each.zones);
+    addDatabase(database, each, {
+      packages: functions.filter((it) => databaseFunctions.has(it.name)),
+      edgeStage: settings.stages.find((stage) => stage.edge && stage.database === name)?.name,
     });
-    if (each.backupRegion) {
-      const copies = new BackupStack(app, `colophon-${each.name}-backup`, {
-        ...place(each.backupRegion, tags),
-        settings: each,
-        databaseRegion: region,
-      });
+    if (backupRegion) {
+      const description = `copies of the backups of database ${name}`;
+      const copies = stackOf(`colophon-${name}-backup`, description, { ...place, region: backupRegion });
+      addBackupVault(copies, each, region);
       database.addStackDependency(copies);
     }
-    for (const stage of settings.stages.filter((it) => it.database === each.name)) {
+    for (const stage of settings.stages.filter((it) => it.database === name)) {
+      const { isProtected, imageBackupRegion, firewall } = stage;
       const prefix = globalPrefix(`colophon-${stage.name}`, region);
-      const tags = { stage: stage.name };
+      const place = { region, isProtected, tags: { stage: stage.name }, qualifier };
       const hasDistributions = distributionsOf(stage).length > 0;
-      const ofCdn = { ...place(cdnRegion, tags), prefix, settings: stage };
-      const firewall =
-        stage.firewall && hasDistributions
-          ? new FirewallStack(app, `${prefix}-firewall`, {
-              ...ofCdn,
-              stageRegion: region,
-              firewall: stage.firewall,
-              endpoints,
-            })
-          : undefined;
-      const copies = stage.imageBackupRegion
-        ? new ImageBackupStack(app, `colophon-${stage.name}-image-backup`, {
-            ...place(stage.imageBackupRegion, tags),
-            settings: stage,
-          })
-        : undefined;
-      const api = new ApiStack(app, `colophon-${stage.name}`, {
-        ...place(region, tags),
+      const api = stackOf(`colophon-${stage.name}`, `the API of stage ${stage.name}`, place);
+      for (const needed of [once, database]) api.addStackDependency(needed);
+      let acls: EdgeFirewall | undefined;
+      if (firewall && hasDistributions) {
+        const description = `the firewall before CloudFront, of stage ${stage.name}`;
+        const before = stackOf(`${prefix}-firewall`, description, { ...place, region: cdnRegion });
+        acls = addFirewall(before, { prefix, stageRegion: region, settings: stage, firewall, endpoints });
+        api.addStackDependency(before);
+      }
+      let imageCopies: string | undefined;
+      if (imageBackupRegion) {
+        const description = `copies of the images of stage ${stage.name}`;
+        const there = stackOf(`colophon-${stage.name}-image-backup`, description, {
+          ...place,
+          region: imageBackupRegion,
+        });
+        imageCopies = addImageCopies(there, stage);
+        api.addStackDependency(there);
+      }
+      addApi(api, {
         settings: stage,
         restoredFrom: originOf(each),
         knownContributor: each.knownContributor,
         endpoints,
         packages: functions,
-        firewall: firewall?.acls,
-        imageCopies: copies?.bucketArn,
+        firewall: acls,
+        imageCopies,
       });
-      for (const needed of [copies, firewall, account, database]) if (needed) api.addStackDependency(needed);
-      if (hasDistributions)
-        new CdnAlarmsStack(app, `${prefix}-cdn-alarms`, { ...ofCdn, stage: api }).addStackDependency(api);
+      if (hasDistributions) {
+        const description = `alarms on CloudFront for stage ${stage.name}`;
+        const alarms = stackOf(`${prefix}-cdn-alarms`, description, {
+          ...place,
+          region: cdnRegion,
+          isProtected: false,
+        });
+        addCdnAlarms(alarms, prefix, stage, api);
+        alarms.addStackDependency(api);
+      }
     }
   }
   return app;
 }
-
-/** Where and how the stacks of a database and its stages are deployed. */
-const placing =
-  (account: string, qualifier: string | undefined) => (region: string, tags: Readonly<Record<string, string>>) => ({
-    env: { account, region },
-    tags: tagsOf(tags),
-    ...(qualifier ? { synthesizer: new DefaultStackSynthesizer({ qualifier }) as IStackSynthesizer } : {}),
-  });
 
 /** Writes the templates of every stage, without credentials and without a network. Returns their folder. */
 export async function synthesize(): Promise<string> {

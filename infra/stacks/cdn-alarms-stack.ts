@@ -1,6 +1,5 @@
-import { Duration, Fn, Stack, type StackProps } from "aws-cdk-lib";
+import { Duration, Fn, type Stack } from "aws-cdk-lib";
 import { MathExpression } from "aws-cdk-lib/aws-cloudwatch";
-import type { Construct } from "constructs";
 import type { StageSettings } from "../settings/schema.ts";
 import {
   blockedRequests,
@@ -20,14 +19,6 @@ export const distributionOutputs: Readonly<Record<DistributionName, string>> = {
   images: "ImageDistribution",
 };
 
-export interface CdnAlarmsStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
-  /** The prefix of global names. */
-  readonly prefix: string;
-  readonly settings: StageSettings;
-  /** The stage's stack, which has the distributions. */
-  readonly stage: Stack;
-}
-
 const bytesPerGigabyte = 1_000_000_000;
 /** Requests in five minutes below which the rate of failures counts as 0: one failure would be more than 1 %. */
 const requestsMin = 100;
@@ -41,58 +32,54 @@ const failing: Readonly<Record<DistributionName, string>> = {
 /**
  * The alarms on what CloudFront returns to visitors, and on what they cost. CloudFront alone sees the visitors whom it
  * serves from its cache.
+ * @param prefix of global names
+ * @param stage the stack that has the distributions
  */
-export class CdnAlarmsStack extends Stack {
-  constructor(scope: Construct, id: string, { prefix, settings, stage, ...stackProps }: CdnAlarmsStackProps) {
-    super(scope, id, {
-      ...stackProps,
-      description: `Colophon: alarms on CloudFront for stage ${settings.name}`,
+export function addCdnAlarms(stack: Stack, prefix: string, settings: StageSettings, stage: Stack): void {
+  const { firewall, edge, imageCertificate, cdnGigabytesAnHour, cdnRequestsAnHour } = settings;
+  const ids = distributionsOf(settings).map(
+    // CloudFormation reads it whenever it deploys this stack; a distribution keeps its id as long as it lives.
+    (name) => [name, Fn.getStackOutput(stage.stackName, distributionOutputs[name], stage.region)] as const,
+  );
+  const alarms = new Alarms(stack, "Alarms", { prefix, recipient: settings.alarmRecipient });
+  for (const [name, distributionId] of ids) {
+    alarms.add(`${name}-failing`, {
+      metric: new MathExpression({
+        label: "5xx, percent",
+        expression: `IF(requests >= ${requestsMin}, rate, 0)`,
+        usingMetrics: {
+          rate: cdnMetric(distributionId, "5xxErrorRate"),
+          requests: cdnMetric(distributionId, "Requests"),
+        },
+      }),
+      impact: failing[name],
     });
-    const { firewall, edge, imageCertificate, cdnGigabytesAnHour, cdnRequestsAnHour } = settings;
-    const ids = distributionsOf(settings).map(
-      // CloudFormation reads it whenever it deploys this stack; a distribution keeps its id as long as it lives.
-      (name) => [name, Fn.getStackOutput(stage.stackName, distributionOutputs[name], stage.region)] as const,
-    );
-    const alarms = new Alarms(this, "Alarms", { prefix, recipient: settings.alarmRecipient });
-    for (const [name, distributionId] of ids) {
-      alarms.add(`${name}-failing`, {
-        metric: new MathExpression({
-          label: "5xx, percent",
-          expression: `IF(requests >= ${requestsMin}, rate, 0)`,
-          usingMetrics: {
-            rate: cdnMetric(distributionId, "5xxErrorRate"),
-            requests: cdnMetric(distributionId, "Requests"),
-          },
-        }),
-        impact: failing[name],
-      });
-    }
-    /** The sum over an hour and all distributions. */
-    const hourlySum = (metricName: CdnMetricName) => {
-      const metrics = ids.map(([name, distributionId]) => [name, cdnMetric(distributionId, metricName)] as const);
-      return sumOf(metricName, metrics).with({ period: Duration.hours(1) });
-    };
-    alarms.add("cdn-bytes", {
-      metric: hourlySum("BytesDownloaded"),
-      impact: `CloudFront sent ${cdnGigabytesAnHour} GB or more within an hour, for which this account pays: the website has many more visitors, or somebody downloads on purpose. The logs of CloudFront say which addresses and URLs.`,
-      threshold: cdnGigabytesAnHour * bytesPerGigabyte,
-    });
-    alarms.add("cdn-requests", {
-      metric: hourlySum("Requests"),
-      impact: `CloudFront got ${cdnRequestsAnHour} requests or more within an hour, for which this account pays: the website has many more visitors, or somebody floods it. The logs of CloudFront say which addresses and URLs.`,
-      threshold: cdnRequestsAnHour,
-    });
-    if (firewall) {
-      // Who is blocked for minutes is a reader in trouble, or an attacker; single requests that only attackers send are neither.
-      const { blockedRequestsIn5Minutes } = firewall;
-      const metrics = webAclsOf(settings).map((each) => [each, blockedRequests(webAclName(prefix, each))] as const);
-      alarms.add("firewall-blocking", {
-        metric: sumOf("blocked requests", metrics),
-        impact: `The firewall blocks ${blockedRequestsIn5Minutes} requests or more in five minutes, for ten minutes: somebody floods or scans the website, or readers with one address (an office, a website's server) are above the limit and get 429. Its log says which addresses and rules: give readers' addresses to trustedAddresses.`,
-        threshold: blockedRequestsIn5Minutes,
-        evaluationPeriods: 2,
-      });
-    }
-    alarms.mailExpiry([edge?.certificate, imageCertificate].filter((each) => each !== undefined));
   }
+  /** The sum over an hour and all distributions. */
+  const hourlySum = (metricName: CdnMetricName) => {
+    const metrics = ids.map(([name, distributionId]) => [name, cdnMetric(distributionId, metricName)] as const);
+    return sumOf(metricName, metrics).with({ period: Duration.hours(1) });
+  };
+  alarms.add("cdn-bytes", {
+    metric: hourlySum("BytesDownloaded"),
+    impact: `CloudFront sent ${cdnGigabytesAnHour} GB or more within an hour, for which this account pays: the website has many more visitors, or somebody downloads on purpose. The logs of CloudFront say which addresses and URLs.`,
+    threshold: cdnGigabytesAnHour * bytesPerGigabyte,
+  });
+  alarms.add("cdn-requests", {
+    metric: hourlySum("Requests"),
+    impact: `CloudFront got ${cdnRequestsAnHour} requests or more within an hour, for which this account pays: the website has many more visitors, or somebody floods it. The logs of CloudFront say which addresses and URLs.`,
+    threshold: cdnRequestsAnHour,
+  });
+  if (firewall) {
+    // Who is blocked for minutes is a reader in trouble, or an attacker; single requests that only attackers send are neither.
+    const { blockedRequestsIn5Minutes } = firewall;
+    const metrics = webAclsOf(settings).map((each) => [each, blockedRequests(webAclName(prefix, each))] as const);
+    alarms.add("firewall-blocking", {
+      metric: sumOf("blocked requests", metrics),
+      impact: `The firewall blocks ${blockedRequestsIn5Minutes} requests or more in five minutes, for ten minutes: somebody floods or scans the website, or readers with one address (an office, a website's server) are above the limit and get 429. Its log says which addresses and rules: give readers' addresses to trustedAddresses.`,
+      threshold: blockedRequestsIn5Minutes,
+      evaluationPeriods: 2,
+    });
+  }
+  alarms.mailExpiry([edge?.certificate, imageCertificate].filter((each) => each !== undefined));
 }

@@ -4,12 +4,12 @@ import { CfnPermission, type Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
 import { CfnEventSubscription } from "aws-cdk-lib/aws-rds";
 import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
-import type { Construct } from "constructs";
+import { Construct } from "constructs";
 import { databaseRoleOf, forEachRole } from "../build/database-role.ts";
 import type { Packaged } from "../build/package.ts";
 import type { DatabaseSettings } from "../settings/schema.ts";
 import { transferBucketOf } from "../settings/transfer-bucket.ts";
-import { BackupCopies } from "./database/backup-copies.ts";
+import { addBackupCopies } from "./database/backup-copies.ts";
 import { type AuroraCluster, makeCluster, postgresLogName } from "./database/cluster.ts";
 import {
   comparisonResource,
@@ -19,14 +19,20 @@ import {
   publishCluster,
   secretId,
 } from "./database/database.ts";
-import { Migration } from "./database/migration.ts";
-import { OperatorsTrail } from "./database/operators-cloudtrail.ts";
-import { Transfers } from "./database/transfers.ts";
+import { addMigration } from "./database/migration.ts";
+import { addTrail } from "./database/operators-cloudtrail.ts";
+import { makeTransfers } from "./database/transfers.ts";
 import { notifiesEdge, notifyingEdge } from "./edge/edge-invalidation.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { Alarms, isAbsent } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
-import { longTimeout, type Resource, ServiceFunction } from "./shared/service-function.ts";
+import {
+  functionNamed,
+  longTimeout,
+  makeFunction,
+  type Resource,
+  wholeCpuInMegabytes,
+} from "./shared/service-function.ts";
 
 const slowStatements = `filter @message like /duration: |still waiting for |canceling statement/
 | parse @message /duration: (?<milliseconds>[0-9.]+) ms/
@@ -43,197 +49,167 @@ const rotationDays = 30;
 const connectionsMax = ({ capacityMin, capacityMax }: DatabaseSettings) =>
   Math.min(capacityMin <= 0.5 ? 2_000 : 5_000, Math.floor((capacityMax * 2 * 1024 ** 3) / 9_531_392));
 
-/** A whole vCPU, to read lines; and a dry run remembers what they add, some 500 bytes each. */
-const importMemoryInMegabytes = 1_769;
-
-export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
-  readonly settings: DatabaseSettings;
+export interface DatabaseProps {
   /** Operators' functions of this database, and the one by which CloudFormation runs the migrations. */
-  readonly operatorFunctions: readonly Packaged[];
+  readonly packages: readonly Packaged[];
   /** The stage with an edge, which is told what operators change; there is at most one on a database. */
   readonly edgeStage: string | undefined;
+}
+
+/** Without its own zones CloudFormation chooses: to know the zones' names, the CDK would need credentials. */
+export class DatabaseStack extends Stack {
+  readonly #zones: readonly string[];
+
+  constructor(scope: Construct, id: string, props: StackProps, zones?: readonly string[]) {
+    super(scope, id, props);
+    this.#zones = zones ?? [0, 1].map((index) => Fn.select(index, Fn.getAzs()));
+  }
+
+  override get availabilityZones(): string[] {
+    return [...this.#zones];
+  }
 }
 
 /**
  * The cluster, its migrations and its operators' functions. API stacks find the cluster by parameters (database.ts).
  */
-export class DatabaseStack extends Stack {
-  readonly #zones: readonly string[] | undefined;
+export function addDatabase(stack: Stack, settings: DatabaseSettings, { packages, edgeStage }: DatabaseProps): void {
+  acknowledge(stack, {
+    "CloudFormation-Validate::W3010":
+      "A setting names the zones: to move a database, operators have to know which it is in.",
+  });
+  const { name, isProtected, mayBeEmpty, logRetentionDays, trailRetentionDays, backupRegion } = settings;
+  const prefix = `colophon-${name}`;
+  const database = makeCluster(stack, settings);
+  const cluster = makeSecrets(stack, database);
+  publishCluster(stack, name, cluster);
 
-  constructor(
-    scope: Construct,
-    id: string,
-    { settings, operatorFunctions: all, edgeStage, ...stackProps }: DatabaseStackProps,
-  ) {
-    super(scope, id, {
-      ...stackProps,
-      description: `Colophon: the database ${settings.name}`,
-      terminationProtection: settings.isProtected,
-    });
-    this.#zones = settings.zones;
-    acknowledge(this, {
-      "CloudFormation-Validate::W3010":
-        "A setting names the zones: to move a database, operators have to know which it is in.",
-    });
-    const prefix = `colophon-${settings.name}`;
-    const database = makeCluster(this, settings);
-    const cluster = makeSecrets(this, database);
-    publishCluster(this, settings.name, cluster);
-
-    const shared = { prefix, log: makeFunctionLog(this, `${settings.name}-database`, settings) };
-    const migration = all.find(({ name }) => name === "ops-migrate-on-deploy");
-    if (!migration) throw new Error("There is no function that migrates");
-    const operatorFunctions = all.filter((each) => each !== migration);
-    const { mayBeEmpty } = settings;
-    const deployment = new Migration(this, "Migration", {
-      ...shared,
-      packaged: migration,
-      cluster,
-      mayBeEmpty,
-      database,
-    });
-    const { account: accountId, region } = this;
-    const transfers = new Transfers(this, "Transfers", {
-      bucketName: transferBucketOf(settings, { id: accountId, region }),
-      logRetentionDays: settings.logRetentionDays,
-      isProtected: settings.isProtected,
-    });
-    const functions = operatorFunctions.map(
-      (packaged) =>
-        new ServiceFunction(this, packaged.name, {
-          ...shared,
-          packaged,
-          description: `For operators: ${packaged.endpointPath}`,
-          resources: [
-            this.resourceFor(packaged, settings.name, cluster),
-            ...[transfers.resourceFor(packaged.name) ?? []].flat(),
-            ...(edgeStage && notifiesEdge(packaged) ? [notifyingEdge(this, `colophon-${edgeStage}`)] : []),
-          ],
-          timeout: longTimeout,
-          ...(packaged.name === "ops-import" ? { memoryInMegabytes: importMemoryInMegabytes } : {}),
-        }),
-    );
+  const common = { prefix, log: makeFunctionLog(stack, `${name}-database`, settings), timeout: longTimeout };
+  const migration = new Construct(stack, "Migration");
+  const migrates = functionNamed(packages, "ops-migrate-on-deploy");
+  const migrator = addMigration(migration, { ...common, packaged: migrates, cluster, mayBeEmpty, database });
+  const transferBucket = transferBucketOf(settings, { id: stack.account, region: stack.region });
+  const transfers = makeTransfers(stack, transferBucket, { logRetentionDays, isProtected });
+  const operated = packages.filter((each) => each !== migrates);
+  const lambdas = operated.map((packaged) => {
+    const scope = new Construct(stack, packaged.name);
     // The functions need the tables that the migrations create.
-    for (const each of functions) each.node.addDependency(deployment);
-    const rotation = functions.find((_, index) => operatorFunctions[index]?.name === "ops-rotate-password");
-    if (!rotation) throw new Error("There is no function that rotates passwords");
-    this.scheduleRotation(Object.values(cluster.secretArns), rotation.lambda);
+    scope.node.addDependency(migration);
+    return makeFunction(scope, {
+      ...common,
+      packaged,
+      description: `For operators: ${packaged.endpointPath}`,
+      resources: [
+        resourceFor(stack, packaged, name, cluster),
+        ...transfers(packaged.name),
+        ...(edgeStage && notifiesEdge(packaged) ? [notifyingEdge(stack, `colophon-${edgeStage}`)] : []),
+      ],
+      // To read lines; and a dry run remembers what they add, some 500 bytes each.
+      ...(packaged.name === "ops-import" ? { memoryInMegabytes: wholeCpuInMegabytes } : {}),
+    });
+  });
+  const rotator = lambdas.find((_, index) => operated[index]?.name === "ops-rotate-password");
+  if (!rotator) throw new Error("There is no function that rotates passwords");
+  scheduleRotation(stack, Object.values(cluster.secretArns), rotator.functionArn);
 
-    if (settings.trailRetentionDays !== undefined) {
-      new OperatorsTrail(this, "Trail", {
-        database: settings.name,
-        functions: functions.map(({ lambda }) => lambda),
-        retentionDays: settings.trailRetentionDays,
-        logRetentionDays: settings.logRetentionDays,
-        isProtected: settings.isProtected,
-      });
-    }
-    const alarms = this.addAlarms(prefix, settings, deployment, rotation, database);
-    const { backupRegion } = settings;
-    if (backupRegion) new BackupCopies(this, "Copies", { settings, backupRegion, database, alarms });
-  }
+  if (trailRetentionDays !== undefined) addTrail(stack, settings, lambdas, trailRetentionDays);
+  const alarms = addAlarms(stack, settings, database, { migrator, rotator });
+  if (backupRegion) addBackupCopies(stack, settings, backupRegion, database, alarms);
+}
 
-  private resourceFor(packaged: Packaged, database: string, cluster: OwnCluster): Resource {
-    if (packaged.name === "ops-check-copy") return comparisonResource(this, database, cluster);
-    return databaseRoleOf(packaged.name) === "master"
-      ? ownResource(cluster, packaged)
-      : databaseResource(cluster, packaged);
-  }
+function resourceFor(stack: Stack, packaged: Packaged, database: string, cluster: OwnCluster): Resource {
+  if (packaged.name === "ops-check-copy") return comparisonResource(stack, database, cluster);
+  return databaseRoleOf(packaged.name) === "master"
+    ? ownResource(cluster, packaged)
+    : databaseResource(cluster, packaged);
+}
 
-  /** Without the setting CloudFormation chooses: to know the zones' names, the CDK would need credentials. */
-  override get availabilityZones(): string[] {
-    return this.#zones ? [...this.#zones] : [0, 1].map((index) => Fn.select(index, Fn.getAzs()));
-  }
-
-  private scheduleRotation(secretArns: readonly string[], { functionArn: rotationLambdaArn }: Lambda): void {
-    const permission = new CfnPermission(this, "MayRotate", {
-      action: "lambda:InvokeFunction",
-      functionName: rotationLambdaArn,
-      principal: "secretsmanager.amazonaws.com",
-      sourceAccount: this.account,
+function scheduleRotation(stack: Stack, secretArns: readonly string[], rotationLambdaArn: string): void {
+  const permission = new CfnPermission(stack, "MayRotate", {
+    action: "lambda:InvokeFunction",
+    functionName: rotationLambdaArn,
+    principal: "secretsmanager.amazonaws.com",
+    sourceAccount: stack.account,
+  });
+  for (const [index, secretId] of secretArns.entries()) {
+    const schedule = new CfnRotationSchedule(stack, `Rotation${index + 1}`, {
+      secretId,
+      rotationLambdaArn,
+      rotationRules: { automaticallyAfterDays: rotationDays },
+      // A new secret already has a new password.
+      rotateImmediatelyOnUpdate: false,
     });
-    for (const [index, secretId] of secretArns.entries()) {
-      const schedule = new CfnRotationSchedule(this, `Rotation${index + 1}`, {
-        secretId,
-        rotationLambdaArn,
-        rotationRules: { automaticallyAfterDays: rotationDays },
-        // A new secret already has a new password.
-        rotateImmediatelyOnUpdate: false,
-      });
-      schedule.addResourceDependency(permission);
-    }
-  }
-
-  private addAlarms(
-    prefix: string,
-    settings: DatabaseSettings,
-    deployment: Migration,
-    rotation: ServiceFunction,
-    database: AuroraCluster,
-  ): Alarms {
-    const alarms = new Alarms(this, "Alarms", { prefix: `${prefix}-database`, recipient: settings.alarmRecipient });
-    alarms.add("migration-failed", {
-      metric: deployment.serviceFunction.lambda.metricErrors({ period: Duration.minutes(1) }),
-      impact:
-        "A migration failed, so the deployment did; the service runs on as before. The stack's events name the file.",
-    });
-    alarms.add("rotation-failed", {
-      metric: rotation.lambda.metricErrors({ period: Duration.hours(1) }),
-      impact:
-        "A rotation of a password failed. Functions go on with their open connections, and Secrets Manager tries again. If new connections are refused, invoke ops-migrate with setPasswords. See the log of ops-rotate-password.",
-    });
-    alarms.add("at-capacity", {
-      metric: database.metricACUUtilization({ period: Duration.minutes(5) }),
-      impact: `Everybody waits: the database has been at its limit of ${settings.capacityMax} ACU for a quarter of an hour. Raise capacityMax, or find the statement.`,
-      threshold: 95,
-      evaluationPeriods: 3,
-    });
-    alarms.add("connections", {
-      metric: database.metricDatabaseConnections({ statistic: Stats.MAXIMUM, period: Duration.minutes(5) }),
-      impact:
-        "Requests are about to fail with 503, because PostgreSQL accepts no more connections: the Data API opens one for each statement that runs at once. Look for statements that wait for a lock.",
-      threshold: Math.floor(0.8 * connectionsMax(settings)),
-    });
-    if (settings.standby) {
-      alarms.add("standby-missing", {
-        // Whatever it measures: there are no data about readers where there are none.
-        metric: database.metricCPUUtilization({
-          dimensionsMap: { DBClusterIdentifier: database.clusterIdentifier, Role: "READER" },
-          statistic: Stats.SAMPLE_COUNT,
-          period: Duration.minutes(5),
-        }),
-        ...isAbsent,
-        impact:
-          "For a quarter of an hour the database has had no standby: should its instance fail now, everybody waits some ten minutes instead of half a minute. RDS's events tell why.",
-        evaluationPeriods: 3,
-      });
-    }
-    // An event subscription instead of an alarm: a failover ends within one period of an alarm's metric.
-    alarms.letPublish("events.rds.amazonaws.com");
-    new CfnEventSubscription(this, "Events", {
-      snsTopicArn: alarms.topic.topicArn,
-      sourceType: "db-cluster",
-      sourceIds: [database.clusterIdentifier],
-      eventCategories: ["failover", "failure", "maintenance"],
-    });
-    new CfnQueryDefinition(this, "SlowStatements", {
-      name: `${prefix}-database/slow-statements`,
-      queryString: slowStatements,
-      logGroupNames: [postgresLogName(settings)],
-    });
-    return alarms;
+    schedule.addResourceDependency(permission);
   }
 }
 
-function makeSecrets(stack: Stack, database: AuroraCluster): OwnCluster {
-  const { clusterArn: arn, clusterIdentifier: identifier, secret } = database;
+/** The alarms of the database, and the mails about its cluster. */
+function addAlarms(
+  stack: Stack,
+  settings: DatabaseSettings,
+  database: AuroraCluster,
+  { migrator, rotator }: Readonly<Record<"migrator" | "rotator", Lambda>>,
+): Alarms {
+  const prefix = `colophon-${settings.name}-database`;
+  const alarms = new Alarms(stack, "Alarms", { prefix, recipient: settings.alarmRecipient });
+  alarms.add("migration-failed", {
+    metric: migrator.metricErrors({ period: Duration.minutes(1) }),
+    impact:
+      "A migration failed, so the deployment did; the service runs on as before. The stack's events name the file.",
+  });
+  alarms.add("rotation-failed", {
+    metric: rotator.metricErrors({ period: Duration.hours(1) }),
+    impact:
+      "A rotation of a password failed. Functions go on with their open connections, and Secrets Manager tries again. If new connections are refused, invoke ops-migrate with setPasswords. See the log of ops-rotate-password.",
+  });
+  alarms.add("at-capacity", {
+    metric: database.metricACUUtilization(),
+    impact: `Everybody waits: the database has been at its limit of ${settings.capacityMax} ACU for a quarter of an hour. Raise capacityMax, or find the statement.`,
+    threshold: 95,
+    evaluationPeriods: 3,
+  });
+  alarms.add("connections", {
+    metric: database.metricDatabaseConnections({ statistic: Stats.MAXIMUM }),
+    impact:
+      "Requests are about to fail with 503, because PostgreSQL accepts no more connections: the Data API opens one for each statement that runs at once. Look for statements that wait for a lock.",
+    threshold: Math.floor(0.8 * connectionsMax(settings)),
+  });
+  if (settings.standby) {
+    alarms.add("standby-missing", {
+      // Whatever it measures: there are no data about readers where there are none.
+      metric: database.metricCPUUtilization({
+        dimensionsMap: { DBClusterIdentifier: database.clusterIdentifier, Role: "READER" },
+        statistic: Stats.SAMPLE_COUNT,
+      }),
+      ...isAbsent,
+      impact:
+        "For a quarter of an hour the database has had no standby: should its instance fail now, everybody waits some ten minutes instead of half a minute. RDS's events tell why.",
+      evaluationPeriods: 3,
+    });
+  }
+  // An event subscription instead of an alarm: a failover ends within one period of an alarm's metric.
+  alarms.letPublish("events.rds.amazonaws.com");
+  new CfnEventSubscription(stack, "Events", {
+    snsTopicArn: alarms.topic.topicArn,
+    sourceType: "db-cluster",
+    sourceIds: [database.clusterIdentifier],
+    eventCategories: ["failover", "failure", "maintenance"],
+  });
+  new CfnQueryDefinition(stack, "SlowStatements", {
+    name: `${prefix}/slow-statements`,
+    queryString: slowStatements,
+    logGroupNames: [postgresLogName(settings)],
+  });
+  return alarms;
+}
+
+function makeSecrets(
+  stack: Stack,
+  { clusterArn: arn, clusterIdentifier: identifier, secret }: AuroraCluster,
+): OwnCluster {
   if (!secret) throw new Error("The cluster has no secret");
-  return {
-    arn,
-    identifier,
-    masterSecretArn: secret.secretArn,
-    secretArns: forEachRole((role) => makeRoleSecret(stack, secretId(role), `colophon_${role}`).secretArn),
-  };
+  const secretArns = forEachRole((role) => makeRoleSecret(stack, secretId(role), `colophon_${role}`).secretArn);
+  return { arn, identifier, masterSecretArn: secret.secretArn, secretArns, secretArnOf: (role) => secretArns[role] };
 }
 
 /**

@@ -1,9 +1,8 @@
-import { ArnFormat, RemovalPolicy, SecretValue, Stack, type StackProps } from "aws-cdk-lib";
+import { ArnFormat, RemovalPolicy, SecretValue, type Stack } from "aws-cdk-lib";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { CfnLoggingConfiguration } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
 import type { Declaration } from "../../lib/contract/declare.ts";
-import { isServed } from "../api/document.ts";
 import type { FirewallSettings, StageSettings } from "../settings/schema.ts";
 import { makeWebAcl } from "./edge/web-acl.ts";
 import { type DistributionName, webAclName, webAclsOf } from "./monitoring/cdn-metrics.ts";
@@ -16,7 +15,7 @@ export interface EdgeFirewall {
   readonly images: string;
 }
 
-export interface FirewallStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
+export interface FirewallProps {
   /** The prefix of global names. */
   readonly prefix: string;
   /** The region of the stage's own stack. */
@@ -27,61 +26,41 @@ export interface FirewallStackProps extends Pick<StackProps, "env" | "tags" | "s
 }
 
 /** The firewall before a stage's distributions, and the log of what it blocks. CloudFront takes it from us-east-1 only. */
-export class FirewallStack extends Stack {
-  readonly acls: EdgeFirewall;
-
-  constructor(scope: Construct, id: string, props: FirewallStackProps) {
-    const { prefix, stageRegion, settings, firewall, endpoints, ...stackProps } = props;
-    super(scope, id, {
-      ...stackProps,
-      description: `Colophon: the firewall before CloudFront, of stage ${settings.name}`,
-      terminationProtection: settings.isProtected,
+export function addFirewall(stack: Stack, { prefix, stageRegion, ...props }: FirewallProps): EdgeFirewall {
+  const { settings } = props;
+  // WAF takes only logs whose names begin like this, and their ARNs without the `:*` that CloudFormation gives.
+  const { logGroupName } = makeLog(stack, "Log", `aws-waf-logs-${prefix}`, settings);
+  const log = stack.formatArn({
+    service: "logs",
+    resource: "log-group",
+    resourceName: logGroupName,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
+  const makeAcl = (id: string, before: DistributionName): string => {
+    const construct = new Construct(stack, id);
+    const name = webAclName(prefix, before);
+    const arn = makeWebAcl(construct, { ...props, name, scope: "CLOUDFRONT" });
+    new CfnLoggingConfiguration(construct, "Logging", {
+      resourceArn: arn,
+      logDestinationConfigs: [log],
+      loggingFilter: onlyBlocked,
     });
-    // WAF takes only logs whose names begin like this, and their ARNs without the `:*` that CloudFormation gives.
-    const { logGroupName } = makeLog(this, "Log", `aws-waf-logs-${prefix}`, settings);
-    const log = this.formatArn({
-      service: "logs",
-      resource: "log-group",
-      resourceName: logGroupName,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
-    const makeAcl = (name: string, before: DistributionName): string => {
-      const construct = new Construct(this, name);
-      const aclName = webAclName(prefix, before);
-      const arn = makeWebAcl(construct, {
-        name: aclName,
-        settings: firewall,
-        allowedOrigins: settings.allowedOrigins,
-        endpoints: endpoints.filter((each) => isServed(each, settings)),
-        scope: "CLOUDFRONT",
-      });
-      new CfnLoggingConfiguration(construct, "Logging", {
-        resourceArn: arn,
-        logDestinationConfigs: [log],
-        loggingFilter: onlyBlocked,
-      });
-      return this.publish(construct, `/colophon/${aclName}-web-acl`, arn, stageRegion);
-    };
-    const [first = "edge", second] = webAclsOf(settings);
-    const api = makeAcl("Acl", first);
-    this.acls = { api, images: second ? makeAcl("ImagesAcl", second) : api };
-  }
-
-  /**
-   * The ARN is no secret, but Secrets Manager is what copies a text to another region by itself. So a fault of us-east-1
-   * does not stop a deployment of the stage.
-   */
-  private publish(construct: Construct, secretName: string, arn: string, region: string): string {
+    // The ARN is no secret, but Secrets Manager is what copies a text to another region by itself. So a fault of
+    // us-east-1 does not stop a deployment of the stage.
+    const secretName = `/colophon/${name}-web-acl`;
     const secret = new Secret(construct, "Published", {
       secretName,
       description: "The ARN of a web ACL, for the region of its stage",
       secretStringValue: SecretValue.unsafePlainText(arn),
-      replicaRegions: region === this.region ? [] : [{ region }],
+      replicaRegions: stageRegion === stack.region ? [] : [{ region: stageRegion }],
       removalPolicy: RemovalPolicy.DESTROY,
     });
     acknowledge(secret, { "AwsSolutions-SMG4": "It is an ARN, which nobody has to hide." });
     return SecretValue.secretsManager(secretName).unsafeUnwrap();
-  }
+  };
+  const [first = "edge", second] = webAclsOf(settings);
+  const api = makeAcl("Acl", first);
+  return { api, images: second ? makeAcl("ImagesAcl", second) : api };
 }
 
 /** WAF, "LoggingFilter". */

@@ -1,15 +1,10 @@
-import { CfnOutput, DefaultStackSynthesizer, Duration, Stack, type StackProps } from "aws-cdk-lib";
-import { CfnOIDCProvider, PolicyDocument, PolicyStatement, Role, WebIdentityPrincipal } from "aws-cdk-lib/aws-iam";
-import type { Construct } from "constructs";
+import { CfnOutput, DefaultStackSynthesizer, Duration, type Stack } from "aws-cdk-lib";
+import { CfnOIDCProvider, type PolicyStatementProps, Role, WebIdentityPrincipal } from "aws-cdk-lib/aws-iam";
 import { doorSecretName } from "../operate/door.ts";
-import type { DatabaseSettings, PipelineSettings, Settings, StageSettings } from "../settings/schema.ts";
+import type { PipelineSettings, Settings } from "../settings/schema.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
 import { acknowledge, wildcardFinding } from "./shared/acknowledge.ts";
-
-export interface PipelineStackProps extends Pick<StackProps, "env" | "tags"> {
-  readonly pipeline: PipelineSettings;
-  readonly settings: Settings;
-}
+import { documents } from "./shared/service-function.ts";
 
 const issuer = "token.actions.githubusercontent.com";
 
@@ -23,105 +18,65 @@ const deploying = ["deploy", "file-publishing", "lookup"];
  *
  * Roles belong to no region. So the stack is where IAM itself is, and stays when a stage moves to another region.
  */
-export class PipelineStack extends Stack {
-  readonly #repository: string;
-  readonly #provider: string;
-
-  constructor(scope: Construct, id: string, { pipeline, settings, ...props }: PipelineStackProps) {
-    super(scope, id, { ...props, description: "Colophon: the roles of the pipeline" });
-    this.#repository = pipeline.repository;
-    this.#provider = pipeline.provider ?? this.makeProvider();
-    const { databases, stages, account } = settings;
-    const owned = stages.flatMap((stage) => {
-      const database = databases.find(({ name }) => name === stage.database);
-      return database ? [{ stage, database }] : [];
-    });
-    this.addRole("DiffRole", "pull_request", {
-      UseCdk: this.assume([
-        ...this.cdkRoles(undefined, ["lookup"], [account.region, cdnRegion]),
-        ...owned.flatMap(({ stage, database }) =>
-          this.cdkRoles(database.qualifier, ["lookup"], regionsOf(account.region, database, stage)),
-        ),
-      ]),
-    });
-    for (const { stage, database } of owned) {
-      const roles = this.cdkRoles(database.qualifier, deploying, regionsOf(account.region, database, stage));
-      // The GitHub environment of a stage has the stage's name.
-      const role = this.addRole(`${capitalized(stage.name)}DeployRole`, `environment:${stage.name}`, {
-        UseCdk: this.assume(roles),
-        ...(stage.edge ? { UseEdge: this.useEdge(stage.name, account.region) } : {}),
-      });
-      if (stage.edge)
-        acknowledge(role, {
-          [wildcardFinding(this.secretsOf(stage.name, account.region))]:
-            "The keys of the stage's edge: their numbers change, and Secrets Manager adds letters to the names.",
-        });
-    }
-  }
-
-  private secretsOf(stage: string, region: string): string {
-    return this.formatArn({ service: "secretsmanager", region, resource: `secret:${doorSecretName(stage, "*")}` });
-  }
-
-  private addRole(name: string, subject: string, inlinePolicies: Readonly<Record<string, PolicyDocument>>): Role {
-    const role = new Role(this, name, {
-      description: `For the workflows of ${this.#repository}`,
-      assumedBy: new WebIdentityPrincipal(this.#provider, {
-        StringEquals: {
-          [`${issuer}:aud`]: "sts.amazonaws.com",
-          [`${issuer}:sub`]: `repo:${this.#repository}:${subject}`,
-        },
+export function addPipeline(
+  stack: Stack,
+  { repository, provider = makeProvider(stack) }: PipelineSettings,
+  { databases, stages, account: { id, region } }: Settings,
+): void {
+  const { partition } = stack;
+  const cdkRoles = (qualifier: string, roles: readonly string[], regions: Iterable<string>) =>
+    [...regions].flatMap((each) =>
+      roles.map((role) => `arn:${partition}:iam::${id}:role/cdk-${qualifier}-${role}-role-${id}-${each}`),
+    );
+  const allow = (action: string, resources: string[]) => ({ actions: [action], resources });
+  const assume = (roles: readonly string[]) => allow("sts:AssumeRole", [...new Set(roles)]);
+  const addRole = (name: string, subject: string, policies: Readonly<Record<string, PolicyStatementProps[]>>): Role => {
+    const role = new Role(stack, name, {
+      description: `For the workflows of ${repository}`,
+      assumedBy: new WebIdentityPrincipal(provider, {
+        StringEquals: { [`${issuer}:aud`]: "sts.amazonaws.com", [`${issuer}:sub`]: `repo:${repository}:${subject}` },
       }),
-      inlinePolicies,
+      inlinePolicies: documents(policies),
       // A first deployment waits for its database.
       maxSessionDuration: Duration.hours(2),
     });
-    new CfnOutput(this, `${name}Arn`, { value: role.roleArn }).overrideLogicalId(name);
+    new CfnOutput(stack, `${name}Arn`, { value: role.roleArn }).overrideLogicalId(name);
     return role;
-  }
+  };
 
-  /** The account's only provider for GitHub. It needs no thumbprints: IAM itself trusts GitHub's certificates. */
-  private makeProvider(): string {
-    const provider = new CfnOIDCProvider(this, "GitHub", {
-      url: `https://${issuer}`,
-      clientIdList: ["sts.amazonaws.com"],
+  const reading = cdkRoles(DefaultStackSynthesizer.DEFAULT_QUALIFIER, ["lookup"], [region, cdnRegion]);
+  for (const stage of stages) {
+    const { name, edge, imageBackupRegion } = stage;
+    const database = databases.find((each) => each.name === stage.database);
+    const qualifier = database?.qualifier ?? DefaultStackSynthesizer.DEFAULT_QUALIFIER;
+    const cdn = distributionsOf(stage).length > 0 ? cdnRegion : undefined;
+    /** Those in which stage and database have stacks. */
+    const regions = new Set([region, database?.backupRegion, imageBackupRegion, cdn].filter((it) => it !== undefined));
+    reading.push(...cdkRoles(qualifier, ["lookup"], regions));
+    // After a deployment the edge is emptied, and the smoke test asks the API behind it by its key.
+    const invalidation = { service: "lambda", region, resource: `function:colophon-${name}-ops-invalidate` };
+    const keys = stack.formatArn({
+      service: "secretsmanager",
+      region,
+      resource: `secret:${doorSecretName(name, "*")}`,
     });
-    return provider.attrArn;
-  }
-
-  private cdkRoles(
-    qualifier = DefaultStackSynthesizer.DEFAULT_QUALIFIER,
-    roles: readonly string[],
-    regions: readonly string[],
-  ): string[] {
-    const { partition, account } = this;
-    return regions.flatMap((region) =>
-      roles.map((each) => `arn:${partition}:iam::${account}:role/cdk-${qualifier}-${each}-role-${account}-${region}`),
-    );
-  }
-
-  private assume(roles: readonly string[]): PolicyDocument {
-    const statement = new PolicyStatement({ actions: ["sts:AssumeRole"], resources: [...new Set(roles)] });
-    return new PolicyDocument({ statements: [statement] });
-  }
-
-  /** After a deployment the edge is emptied, and the smoke test asks the API behind it by its key. */
-  private useEdge(stage: string, region: string): PolicyDocument {
-    const lambda = this.formatArn({ service: "lambda", region, resource: `function:colophon-${stage}-ops-invalidate` });
-    const secrets = this.secretsOf(stage, region);
-    return new PolicyDocument({
-      statements: [
-        new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [lambda] }),
-        new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources: [secrets] }),
-      ],
+    const useEdge = [
+      allow("lambda:InvokeFunction", [stack.formatArn(invalidation)]),
+      allow("secretsmanager:GetSecretValue", [keys]),
+    ];
+    // The GitHub environment of a stage has the stage's name.
+    const role = addRole(`${name[0]?.toUpperCase()}${name.slice(1)}DeployRole`, `environment:${name}`, {
+      UseCdk: [assume(cdkRoles(qualifier, deploying, regions))],
+      ...(edge ? { UseEdge: useEdge } : {}),
+    });
+    acknowledge(role, {
+      [wildcardFinding(keys)]:
+        "The keys of the stage's edge: their numbers change, and Secrets Manager adds letters to the names.",
     });
   }
+  addRole("DiffRole", "pull_request", { UseCdk: [assume(reading)] });
 }
 
-/** The regions that a stage and its database have stacks in. */
-function regionsOf(own: string, { backupRegion }: DatabaseSettings, stage: StageSettings): string[] {
-  const cdn = distributionsOf(stage).length > 0 ? cdnRegion : undefined;
-  return [...new Set([own, backupRegion, stage.imageBackupRegion, cdn])].filter((each) => each !== undefined);
-}
-
-const capitalized = (name: string) => `${name[0]?.toUpperCase()}${name.slice(1)}`;
+/** The account's only provider for GitHub. It needs no thumbprints: IAM itself trusts GitHub's certificates. */
+const makeProvider = (stack: Stack): string =>
+  new CfnOIDCProvider(stack, "GitHub", { url: `https://${issuer}`, clientIdList: ["sts.amazonaws.com"] }).attrArn;

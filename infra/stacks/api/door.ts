@@ -1,14 +1,14 @@
 import { RemovalPolicy, type Stack } from "aws-cdk-lib";
 import { CfnApiKey, CfnUsagePlan, CfnUsagePlanKey, type SpecRestApi } from "aws-cdk-lib/aws-apigateway";
-import { type ISecret, Secret } from "aws-cdk-lib/aws-secretsmanager";
+import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { doorSecretName } from "../../operate/door.ts";
-import type { EdgeSettings, StageSettings } from "../../settings/schema.ts";
+import type { EdgeSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 
 export interface DoorProps {
   readonly prefix: string;
-  readonly settings: StageSettings;
+  readonly stage: string;
   readonly edge: EdgeSettings;
   readonly api: SpecRestApi;
   /** The API's address. */
@@ -17,22 +17,14 @@ export interface DoorProps {
 
 const keyLength = 40;
 
-export interface Door {
-  /** The settings of the edge that has the current key. */
-  readonly edge: EdgeSettings;
-  /** Has the current key and the address of the API (infra/operate/door.ts). */
-  readonly secret: ISecret;
-  /** A reference to the current key, which CloudFormation resolves. */
-  readonly key: string;
-}
-
 /**
  * The keys without which API Gateway returns 403, so that all requests come through the edge. There are two: CloudFront
  * sends the current one, and the next one is there already. So a deployment changes the key without a gap, since
  * CloudFormation deletes the former one after CloudFront sends the next. Their usage plan limits the requests of all
  * methods together (API Gateway, "Usage plans and API keys for REST APIs").
+ * @returns the current key, as a reference that CloudFormation resolves, and the secret that has it and the API's address
  */
-export function makeDoor(stack: Stack, { prefix, settings, edge, api, url }: DoorProps): Door {
+export function makeDoor(stack: Stack, { prefix, stage, edge, api, url }: DoorProps) {
   const scope = new Construct(stack, "Door");
   const { key: current, throttle } = edge;
   const plan = new CfnUsagePlan(scope, "Plan", {
@@ -42,7 +34,7 @@ export function makeDoor(stack: Stack, { prefix, settings, edge, api, url }: Doo
   });
   const makeKey = (number: number) => {
     const secret = new Secret(scope, `Secret${number}`, {
-      secretName: doorSecretName(settings.name, number),
+      secretName: doorSecretName(stage, number),
       description: "The key that CloudFront sends to the API, and the address of the API",
       generateSecretString: {
         secretStringTemplate: stack.toJsonString({ url }),
@@ -62,9 +54,9 @@ export function makeDoor(stack: Stack, { prefix, settings, edge, api, url }: Doo
       value: key,
     });
     new CfnUsagePlanKey(scope, `Use${number}`, { keyId, keyType: "API_KEY", usagePlanId: plan.ref });
-    return { secret: secret as ISecret, key };
+    return { secret, key };
   };
-  const door = { edge, ...makeKey(current) };
+  const door = makeKey(current);
   makeKey(current + 1);
   return door;
 }

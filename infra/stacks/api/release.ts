@@ -5,52 +5,51 @@ import { ArnFormat, CustomResource, Stack } from "aws-cdk-lib";
 import { Alias, type CfnFunction, type IFunction, type Function as Lambda, Version } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { wildcardFinding } from "../shared/acknowledge.ts";
-import { longTimeout, type Resource, type ServiceFunction } from "../shared/service-function.ts";
+import { longTimeout, type Resource } from "../shared/service-function.ts";
 
 export interface ReleaseProps {
   /** The prefix of the functions' names: `colophon-prod`. */
   readonly prefix: string;
   /** All functions of endpoints, by name. */
-  readonly functions: ReadonlyMap<string, ServiceFunction>;
+  readonly functions: ReadonlyMap<string, Lambda>;
   /** What the database was restored from: functions ask another cluster then, which is a parameter. */
   readonly restoredFrom: string | undefined;
   /** Makes the function that publishes and tries the versions. */
-  readonly makePublisher: (resource: Resource) => ServiceFunction;
+  readonly makePublisher: (resource: Resource) => Lambda;
 }
 
 /**
  * Moves a stage to a new release. A custom resource publishes the new version of each function and tries it; only when
  * all of them respond as declared do the aliases move, all at once. Older versions stay, so that `npm run rollback` can
  * go back to them.
+ * @returns the aliases of the released versions, by the functions' names
  */
-export class Release extends Construct {
-  /** The aliases of the released versions, by the functions' names. */
-  readonly aliases: ReadonlyMap<string, IFunction>;
-
-  constructor(scope: Construct, id: string, { prefix, functions, restoredFrom, makePublisher }: ReleaseProps) {
-    super(scope, id);
-    const lambdas = [...functions.values()].map(({ lambda }) => lambda);
-    const release = digestOf(lambdas, restoredFrom);
-    const description = `release ${release}, migration ${lastMigration}`;
-    for (const lambda of lambdas) {
-      const resource = lambda.node.defaultChild as CfnFunction;
-      resource.description = `${resource.description} (${description})`;
-    }
-    const publisher = makePublisher(publishing(Stack.of(this), prefix, [...functions.keys()]));
-    const versions = new CustomResource(this, "Versions", {
-      resourceType: "Custom::Release",
-      serviceToken: publisher.lambda.functionArn,
-      // References, so that CloudFormation updates the functions first.
-      properties: { Release: release, Functions: lambdas.map(({ functionName }) => functionName) },
-      serviceTimeout: longTimeout,
-    });
-    // The description changes with each release, so each deployment of another one sets every alias.
-    const aliasOf = (name: string, lambda: Lambda): IFunction => {
-      const version = Version.fromVersionAttributes(this, name, { lambda, version: versions.getAttString(name) });
-      return new Alias(lambda, "Live", { aliasName: "live", version, description }) as IFunction;
-    };
-    this.aliases = new Map([...functions].map(([name, { lambda }]) => [name, aliasOf(name, lambda)]));
+export function makeRelease(
+  stack: Stack,
+  { prefix, functions, restoredFrom, makePublisher }: ReleaseProps,
+): ReadonlyMap<string, IFunction> {
+  const scope = new Construct(stack, "Release");
+  const lambdas = [...functions.values()];
+  const release = digestOf(lambdas, restoredFrom);
+  const description = `release ${release}, migration ${lastMigration}`;
+  for (const lambda of lambdas) {
+    const resource = lambda.node.defaultChild as CfnFunction;
+    resource.description = `${resource.description} (${description})`;
   }
+  const publisher = makePublisher(publishing(stack, prefix, [...functions.keys()]));
+  const versions = new CustomResource(scope, "Versions", {
+    resourceType: "Custom::Release",
+    serviceToken: publisher.functionArn,
+    // References, so that CloudFormation updates the functions first.
+    properties: { Release: release, Functions: lambdas.map(({ functionName }) => functionName) },
+    serviceTimeout: longTimeout,
+  });
+  // The description changes with each release, so each deployment of another one sets every alias.
+  const aliasOf = (name: string, lambda: Lambda): IFunction => {
+    const version = Version.fromVersionAttributes(scope, name, { lambda, version: versions.getAttString(name) });
+    return new Alias(lambda, "Live", { aliasName: "live", version, description }) as IFunction;
+  };
+  return new Map([...functions].map(([name, lambda]) => [name, aliasOf(name, lambda)]));
 }
 
 /** The versions that a release publishes, tries and deletes. */

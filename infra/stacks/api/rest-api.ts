@@ -1,4 +1,4 @@
-import { Stack } from "aws-cdk-lib";
+import type { Stack } from "aws-cdk-lib";
 import {
   AccessLogFormat,
   ApiDefinition,
@@ -10,9 +10,8 @@ import {
   SpecRestApi,
 } from "aws-cdk-lib/aws-apigateway";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
-import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
-import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { type Declaration, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
@@ -20,6 +19,7 @@ import { apiDocument } from "../../api/document.ts";
 import type { StageSettings, Throttle } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
+import { documents } from "../shared/service-function.ts";
 
 export interface RestApiProps {
   readonly prefix: string;
@@ -60,104 +60,89 @@ const tracedShare = 0.05;
 export const stageName = "v1";
 
 /** The REST API. Its routes are imported (infra/api/document.ts); here are deployment, throttles, logs and traces. */
-export class ColophonApi extends Construct {
-  readonly api: SpecRestApi;
-  readonly accessLog: LogGroup;
-
-  constructor(scope: Construct, id: string, props: RestApiProps) {
-    super(scope, id);
-    const { settings, prefix, endpoints, targets } = props;
-    this.accessLog = makeLog(this, "AccessLog", `/colophon/${settings.name}/access`, settings);
-    const { partition, region } = Stack.of(this);
-    const document = apiDocument({
-      title: prefix,
-      endpoints,
-      settings,
-      partition,
-      region,
-      functionArnOf: (name) => targets.get(name)?.functionArn ?? missing(name),
-      invokerArn: this.makeInvoker(targets),
-    });
-    this.api = new SpecRestApi(this, "Api", {
-      restApiName: prefix,
-      apiDefinition: ApiDefinition.fromInline(document),
-      endpointTypes: [EndpointType.REGIONAL],
-      // The account stack has this role (account-stack.ts).
-      cloudWatchRole: false,
-      // The edge uses this address.
-      disableExecuteApiEndpoint: settings.domain !== undefined && settings.edge === undefined,
-      deployOptions: {
-        stageName,
-        accessLogDestination: new LogGroupLogDestination(this.accessLog),
-        accessLogFormat: AccessLogFormat.custom(accessFormat),
-        // Functions do not trace (service-function.ts); API Gateway's trace includes their time.
-        tracingEnabled: true,
-        ...methodOptions(settings.throttles.preflights),
-        methodOptions: Object.fromEntries(
-          endpoints.flatMap((each) => {
-            const options = methodOptions(settings.throttles[kindOf(each)]);
-            return routesOf(each).flatMap((path) => methodsOf(each).map((method) => [`${path}/${method}`, options]));
-          }),
-        ),
-      },
-    });
-    // It would show the address, which only the edge uses.
-    if (settings.edge) this.api.node.tryRemoveChild("Endpoint");
-    this.retainErrorLog(settings);
-    this.sampleTraces(prefix);
-    this.addDomain(settings);
-    acknowledge(this.api, {
-      "AwsSolutions-APIG2":
-        "The functions validate every parameter against the same declarations that make these routes; validation here would respond in other words than the interface.",
-      ...(settings.firewall && !settings.edge ? {} : { "AwsSolutions-APIG3": withoutFirewall(settings) }),
-    });
-  }
-
-  /**
-   * The role by which API Gateway calls these functions. Without it each function would need a permission, which is one
-   * more of the 500 resources that a template may have.
-   */
-  private makeInvoker(targets: ReadonlyMap<string, IFunction>): string {
-    const invoke = new PolicyStatement({
-      actions: ["lambda:InvokeFunction"],
-      resources: [...targets.values()].map(({ functionArn }) => functionArn),
-    });
-    return new Role(this, "Invoker", {
-      assumedBy: new ServicePrincipal("apigateway.amazonaws.com"),
-      inlinePolicies: { Invoke: new PolicyDocument({ statements: [invoke] }) },
-    }).roleArn;
-  }
-
-  /** API Gateway writes its own errors to a log group of this name, and would create one that is kept for ever. */
-  private retainErrorLog(settings: StageSettings): void {
-    const name = `API-Gateway-Execution-Logs_${this.api.restApiId}/${stageName}`;
-    this.api.deploymentStage.node.addDependency(makeLog(this, "ErrorLog", name, settings));
-  }
-
-  private sampleTraces(prefix: string): void {
-    const everything = { host: "*", httpMethod: "*", urlPath: "*", resourceArn: "*", version: 1 };
-    new CfnSamplingRule(this, "Traces", {
-      samplingRule: {
-        ...everything,
-        ruleName: prefix,
-        serviceName: `${prefix}/${stageName}`,
-        serviceType: "AWS::ApiGateway::Stage",
-        reservoirSize: 0,
-        fixedRate: tracedShare,
-        priority: 100,
-      },
-    });
-  }
-
-  private addDomain({ domain }: StageSettings): void {
-    if (!domain) return;
-    this.api.addDomainName("Domain", {
+export function makeApi(stack: Stack, { settings, prefix, endpoints, targets }: RestApiProps) {
+  const scope = new Construct(stack, "Rest");
+  const { domain, edge } = settings;
+  const accessLog = makeLog(scope, "AccessLog", `/colophon/${settings.name}/access`, settings);
+  const document = apiDocument({
+    title: prefix,
+    endpoints,
+    settings,
+    partition: stack.partition,
+    region: stack.region,
+    functionArnOf: (name) => targets.get(name)?.functionArn ?? missing(name),
+    invokerArn: makeInvoker(scope, targets),
+  });
+  const api = new SpecRestApi(scope, "Api", {
+    restApiName: prefix,
+    apiDefinition: ApiDefinition.fromInline(document),
+    endpointTypes: [EndpointType.REGIONAL],
+    // The account stack has this role (account-stack.ts).
+    cloudWatchRole: false,
+    // The edge uses this address.
+    disableExecuteApiEndpoint: domain !== undefined && edge === undefined,
+    deployOptions: {
+      stageName,
+      accessLogDestination: new LogGroupLogDestination(accessLog),
+      accessLogFormat: AccessLogFormat.custom(accessFormat),
+      // Functions do not trace (service-function.ts); API Gateway's trace includes their time.
+      tracingEnabled: true,
+      ...methodOptions(settings.throttles.preflights),
+      methodOptions: Object.fromEntries(
+        endpoints.flatMap((each) => {
+          const options = methodOptions(settings.throttles[kindOf(each)]);
+          return routesOf(each).flatMap((path) => methodsOf(each).map((method) => [`${path}/${method}`, options]));
+        }),
+      ),
+    },
+  });
+  // It would show the address, which only the edge uses.
+  if (edge) api.node.tryRemoveChild("Endpoint");
+  // API Gateway writes its own errors to a log group of this name, and would create one that is kept for ever.
+  const errorLogName = `API-Gateway-Execution-Logs_${api.restApiId}/${stageName}`;
+  api.deploymentStage.node.addDependency(makeLog(scope, "ErrorLog", errorLogName, settings));
+  sampleTraces(scope, prefix);
+  if (domain) {
+    api.addDomainName("Domain", {
       domainName: domain.name,
-      certificate: Certificate.fromCertificateArn(this, "Certificate", domain.certificate),
+      certificate: Certificate.fromCertificateArn(scope, "Certificate", domain.certificate),
       endpointType: EndpointType.REGIONAL,
       securityPolicy: SecurityPolicy.TLS_1_2,
     });
   }
+  acknowledge(api, {
+    "AwsSolutions-APIG2":
+      "The functions validate every parameter against the same declarations that make these routes; validation here would respond in other words than the interface.",
+    ...(settings.firewall && !edge ? {} : { "AwsSolutions-APIG3": withoutFirewall(settings) }),
+  });
+  return { api, accessLog };
+}
+
+/**
+ * The role by which API Gateway calls these functions. Without it each function would need a permission, which is one
+ * more of the 500 resources that a template may have.
+ */
+function makeInvoker(scope: Construct, targets: ReadonlyMap<string, IFunction>): string {
+  const resources = [...targets.values()].map(({ functionArn }) => functionArn);
+  return new Role(scope, "Invoker", {
+    assumedBy: new ServicePrincipal("apigateway.amazonaws.com"),
+    inlinePolicies: documents({ Invoke: [{ actions: ["lambda:InvokeFunction"], resources }] }),
+  }).roleArn;
+}
+
+function sampleTraces(scope: Construct, prefix: string): void {
+  const everything = { host: "*", httpMethod: "*", urlPath: "*", resourceArn: "*", version: 1 };
+  new CfnSamplingRule(scope, "Traces", {
+    samplingRule: {
+      ...everything,
+      ruleName: prefix,
+      serviceName: `${prefix}/${stageName}`,
+      serviceType: "AWS::ApiGateway::Stage",
+      reservoirSize: 0,
+      fixedRate: tracedShare,
+      priority: 100,
+    },
+  });
 }
 
 const withoutFirewall = ({ edge }: StageSettings) =>

@@ -1,22 +1,14 @@
-import { ArnFormat, Duration, Stack } from "aws-cdk-lib";
+import { ArnFormat, Duration, type Stack } from "aws-cdk-lib";
 import { BackupPlan, BackupPlanRule, BackupResource, BackupVault } from "aws-cdk-lib/aws-backup";
 import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { Schedule } from "aws-cdk-lib/aws-events";
-import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import type { DatabaseSettings } from "../../settings/schema.ts";
 
 import { vaultName, vaultRemovalPolicy } from "../backup-stack.ts";
-import { acknowledge } from "../shared/acknowledge.ts";
 import { type Alarms, isAbsent } from "../shared/alarms.ts";
+import { makeServiceRole } from "../shared/service-role.ts";
 import { type AuroraCluster, identifierOf } from "./cluster.ts";
-
-export interface BackupCopiesProps {
-  readonly settings: DatabaseSettings;
-  readonly backupRegion: string;
-  readonly database: AuroraCluster;
-  readonly alarms: Alarms;
-}
 
 /** Copying a large database takes hours, and needs the original for as long. */
 const originalRetentionDays = 2;
@@ -31,78 +23,81 @@ const hoursBetweenCopies = 26;
  * Takes a snapshot of the database each night and copies it to the vault in another region, which keeps it for
  * `backupRetentionDays`. Aurora's own backups can be restored to any second, but exist only in the database's region.
  */
-export class BackupCopies extends Construct {
-  constructor(scope: Construct, id: string, { settings, backupRegion, database, alarms }: BackupCopiesProps) {
-    super(scope, id);
-    const name = vaultName(settings, Stack.of(this).region);
-    const vault = new BackupVault(this, "Vault", {
-      backupVaultName: name,
-      removalPolicy: vaultRemovalPolicy(settings),
-    });
-    const there = Stack.of(this).formatArn({
-      service: "backup",
-      region: backupRegion,
-      resource: "backup-vault",
-      resourceName: name,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
-    const plan = new BackupPlan(this, "Plan", {
-      backupPlanName: name,
-      backupVault: vault,
-      backupPlanRules: [
-        new BackupPlanRule({
-          ruleName: "nightly",
-          scheduleExpression: Schedule.cron({ hour: `${copyHour}`, minute: "0" }),
-          deleteAfter: Duration.days(originalRetentionDays),
-          copyActions: [
-            {
-              destinationBackupVault: BackupVault.fromBackupVaultArn(this, "There", there),
-              deleteAfter: Duration.days(settings.backupRetentionDays),
-            },
-          ],
-        }),
-      ],
-    });
-    const role = new Role(this, "Role", {
-      assumedBy: new ServicePrincipal("backup.amazonaws.com"),
-      managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName("service-role/AWSBackupServiceRolePolicyForBackup")],
-    });
-    acknowledge(role, {
-      "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSBackupServiceRolePolicyForBackup]":
-        "The policy that AWS keeps for exactly this service role. Nobody but AWS Backup can assume it, and the plan names this cluster alone.",
-    });
-    plan.addSelection("Cluster", {
-      // A restored cluster's selection is made before the old one's is deleted.
-      backupSelectionName: identifierOf(settings),
-      resources: [BackupResource.fromArn(database.clusterArn)],
-      role,
-      disableDefaultBackupPolicy: true,
-    });
-    // By EventBridge, because vaults no longer send notifications about backups that failed.
-    const mail = (id: string, what: string, detail: Readonly<Record<string, string[]>>) =>
-      alarms.mail(id, {
-        description: `Mails when a ${what.toLowerCase()} fails`,
-        eventPattern: {
-          source: ["aws.backup"],
-          detailType: [`${what} Job State Change`],
-          detail: { state: ["FAILED", "ABORTED", "EXPIRED", "PARTIAL"], ...detail },
-        },
-        message: `${what} of {$.detail.resourceArn}: {$.detail.state}. {$.detail.statusMessage}. Point-in-time restores still work; see infra/restore.md.`,
-      });
-    mail("BackupFailed", "Backup", { backupVaultName: [vault.backupVaultName] });
-    mail("CopyFailed", "Copy", { destinationBackupVaultArn: [there] });
-    alarms.add("backup-not-copied", {
-      ...isAbsent,
-      // A metric of AWS Backup about a copy has the name of the vault that it is copied to.
-      metric: new Metric({
-        namespace: "AWS/Backup",
-        metricName: "NumberOfCopyJobsCompleted",
-        dimensionsMap: { BackupVaultName: name },
-        statistic: Stats.SUM,
-        period: Duration.hours(1),
+export function addBackupCopies(
+  stack: Stack,
+  settings: DatabaseSettings,
+  backupRegion: string,
+  database: AuroraCluster,
+  alarms: Alarms,
+): void {
+  const scope = new Construct(stack, "Copies");
+  const name = vaultName(settings, stack.region);
+  const vault = new BackupVault(scope, "Vault", {
+    backupVaultName: name,
+    removalPolicy: vaultRemovalPolicy(settings),
+  });
+  const there = stack.formatArn({
+    service: "backup",
+    region: backupRegion,
+    resource: "backup-vault",
+    resourceName: name,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
+  const plan = new BackupPlan(scope, "Plan", {
+    backupPlanName: name,
+    backupVault: vault,
+    backupPlanRules: [
+      new BackupPlanRule({
+        ruleName: "nightly",
+        scheduleExpression: Schedule.cron({ hour: `${copyHour}`, minute: "0" }),
+        deleteAfter: Duration.days(originalRetentionDays),
+        copyActions: [
+          {
+            destinationBackupVault: BackupVault.fromBackupVaultArn(scope, "There", there),
+            deleteAfter: Duration.days(settings.backupRetentionDays),
+          },
+        ],
       }),
-      impact: `For ${hoursBetweenCopies} hours no backup has been copied to ${backupRegion}: if the region were lost now, so would be everything since the last copy. See the vault's jobs in AWS Backup.`,
-      evaluationPeriods: hoursBetweenCopies,
+    ],
+  });
+  const role = makeServiceRole(
+    scope,
+    "Role",
+    "backup.amazonaws.com",
+    "AWSBackupServiceRolePolicyForBackup",
+    "The policy that AWS keeps for exactly this service role. Nobody but AWS Backup can assume it, and the plan names this cluster alone.",
+  );
+  plan.addSelection("Cluster", {
+    // A restored cluster's selection is made before the old one's is deleted.
+    backupSelectionName: identifierOf(settings),
+    resources: [BackupResource.fromArn(database.clusterArn)],
+    role,
+    disableDefaultBackupPolicy: true,
+  });
+  // By EventBridge, because vaults no longer send notifications about backups that failed.
+  const mail = (id: string, what: string, detail: Readonly<Record<string, string[]>>) =>
+    alarms.mail(id, {
+      description: `Mails when a ${what.toLowerCase()} fails`,
+      eventPattern: {
+        source: ["aws.backup"],
+        detailType: [`${what} Job State Change`],
+        detail: { state: ["FAILED", "ABORTED", "EXPIRED", "PARTIAL"], ...detail },
+      },
+      message: `${what} of {$.detail.resourceArn}: {$.detail.state}. {$.detail.statusMessage}. Point-in-time restores still work; see infra/restore.md.`,
     });
-  }
+  mail("BackupFailed", "Backup", { backupVaultName: [vault.backupVaultName] });
+  mail("CopyFailed", "Copy", { destinationBackupVaultArn: [there] });
+  alarms.add("backup-not-copied", {
+    ...isAbsent,
+    // A metric of AWS Backup about a copy has the name of the vault that it is copied to.
+    metric: new Metric({
+      namespace: "AWS/Backup",
+      metricName: "NumberOfCopyJobsCompleted",
+      dimensionsMap: { BackupVaultName: name },
+      statistic: Stats.SUM,
+      period: Duration.hours(1),
+    }),
+    impact: `For ${hoursBetweenCopies} hours no backup has been copied to ${backupRegion}: if the region were lost now, so would be everything since the last copy. See the vault's jobs in AWS Backup.`,
+    evaluationPeriods: hoursBetweenCopies,
+  });
 }

@@ -1,13 +1,7 @@
 import { CfnParameter, type Stack } from "aws-cdk-lib";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
-import {
-  databaseRoleOf,
-  forEachRole,
-  type LimitedRole,
-  limitedRoles,
-  secretVariables,
-} from "../../build/database-role.ts";
+import { databaseRoleOf, type LimitedRole, limitedRoles, secretVariables } from "../../build/database-role.ts";
 import type { Packaged } from "../../build/package.ts";
 import { wildcardFinding } from "../shared/acknowledge.ts";
 import type { Resource } from "../shared/service-function.ts";
@@ -18,67 +12,64 @@ export const databaseName = "colophon";
 /** The prefix of the names of all clusters that a database has had. */
 export const clusterNames = (database: string) => `colophon-${database}-database`;
 
-/** The properties of a cluster that API stacks use. */
+/** A cluster for functions. */
 export interface Cluster {
   readonly arn: string;
   readonly identifier: string;
-  /** The secrets of the roles as which functions log in. */
-  readonly secretArns: Readonly<Record<LimitedRole, string>>;
-}
-
-/** A cluster as API stacks refer to it. */
-export interface FoundCluster extends Omit<Cluster, "secretArns"> {
   /**
-   * A pattern for the ARNs of all clusters that the database has had. Until a release has moved, old versions of
-   * functions still use the cluster that a restored one has replaced.
+   * A pattern for the ARNs of all clusters that the database has had, in API stacks. Until a release has moved, old
+   * versions of functions still use the cluster that a restored one has replaced.
    */
-  readonly arnsOfAll: string;
+  readonly arnsOfAll?: string;
+  /** The secret of a role as which functions log in. */
   readonly secretArnOf: (role: LimitedRole) => string;
 }
 
 /** A cluster as its own stack refers to it. */
 export interface OwnCluster extends Cluster {
+  readonly secretArns: Readonly<Record<LimitedRole, string>>;
   readonly masterSecretArn: string;
 }
-
-/**
- * The SSM parameters from which an API stack reads the cluster's ARNs. Unlike exports of a stack, parameters may change
- * while another stack uses them, so a cluster that was restored from a backup can replace the old one.
- */
-export const parameterNames = (database: string): Cluster => ({
-  arn: `/colophon/${database}/cluster-arn`,
-  identifier: `/colophon/${database}/cluster-identifier`,
-  secretArns: forEachRole((role) => `/colophon/${database}/${role}-secret-arn`),
-});
 
 /** The logical id of a resource or parameter for a role: `PublicSecret`. */
 export const secretId = (role: LimitedRole) => `${role[0]?.toUpperCase()}${role.slice(1)}Secret`;
 
-export function publishCluster(scope: Construct, database: string, cluster: Cluster): void {
-  const names = parameterNames(database);
-  const publish = (id: string, parameterName: string, stringValue: string) =>
+/**
+ * The SSM parameters from which an API stack reads the cluster's ARNs, by their logical ids. Unlike exports of a stack,
+ * parameters may change while another stack uses them, so a cluster that was restored from a backup can replace the old
+ * one.
+ */
+const parametersOf = (database: string) => ({
+  arn: { id: "ClusterArn", name: `/colophon/${database}/cluster-arn` },
+  identifier: { id: "ClusterIdentifier", name: `/colophon/${database}/cluster-identifier` },
+  secretOf: (role: LimitedRole) => ({ id: `${secretId(role)}Arn`, name: `/colophon/${database}/${role}-secret-arn` }),
+});
+
+type Parameter = ReturnType<typeof parametersOf>["arn"];
+
+export function publishCluster(scope: Construct, database: string, { arn, identifier, secretArns }: OwnCluster): void {
+  const parameters = parametersOf(database);
+  const publish = ({ id, name: parameterName }: Parameter, stringValue: string) =>
     new StringParameter(scope, id, { parameterName, stringValue });
-  publish("ClusterArn", names.arn, cluster.arn);
-  publish("ClusterIdentifier", names.identifier, cluster.identifier);
-  for (const role of limitedRoles) publish(`${secretId(role)}Arn`, names.secretArns[role], cluster.secretArns[role]);
+  publish(parameters.arn, arn);
+  publish(parameters.identifier, identifier);
+  for (const role of limitedRoles) publish(parameters.secretOf(role), secretArns[role]);
 }
 
-export function findCluster(stack: Stack, database: string): FoundCluster {
-  const names = parameterNames(database);
+export function findCluster(stack: Stack, database: string): Cluster {
+  const parameters = parametersOf(database);
   // Every function refers to these parameters. The CDK's own names for them would be longer.
-  const find = (id: string, name: string) =>
-    new CfnParameter(stack, id, { type: "AWS::SSM::Parameter::Value<String>", default: name }).valueAsString;
-  const secrets = new Map<LimitedRole, string>();
+  const find = ({ id, name }: Parameter) => {
+    const existing = stack.node.tryFindChild(id) as CfnParameter | undefined;
+    const type = "AWS::SSM::Parameter::Value<String>";
+    return (existing ?? new CfnParameter(stack, id, { type, default: name })).valueAsString;
+  };
   return {
     arnsOfAll: arnsOfAll(stack, database),
-    arn: find("ClusterArn", names.arn),
-    identifier: find("ClusterIdentifier", names.identifier),
+    arn: find(parameters.arn),
+    identifier: find(parameters.identifier),
     // A stage has no function for some roles, and so no parameter.
-    secretArnOf(role) {
-      const arn = secrets.get(role) ?? find(`${secretId(role)}Arn`, names.secretArns[role]);
-      secrets.set(role, arn);
-      return arn;
-    },
+    secretArnOf: (role) => find(parameters.secretOf(role)),
   };
 }
 
@@ -89,11 +80,10 @@ const statement = "rds-data:ExecuteStatement";
 const transaction = ["rds-data:BeginTransaction", "rds-data:CommitTransaction", "rds-data:RollbackTransaction"];
 
 /** The database for a function: with the secret of its role, and no right to another secret. */
-export function databaseResource(cluster: Cluster | FoundCluster, { name, usesTransactions }: Packaged): Resource {
+export function databaseResource(cluster: Cluster, { name, usesTransactions }: Packaged): Resource {
   const role = databaseRoleOf(name);
   if (role === "master") throw new Error(`${name} belongs to the database's stack, since it logs in as the master`);
-  const secretArn = "secretArnOf" in cluster ? cluster.secretArnOf(role) : cluster.secretArns[role];
-  return resourceOf(cluster, secretArn, usesTransactions);
+  return resourceOf(cluster, cluster.secretArnOf(role), usesTransactions);
 }
 
 const reading = "secretsmanager:GetSecretValue";
@@ -139,17 +129,16 @@ export function comparisonResource(stack: Stack, database: string, cluster: OwnC
   };
 }
 
-function resourceOf(cluster: Cluster | FoundCluster, secretArn: string, usesTransactions: boolean): Resource {
-  const arns = "arnsOfAll" in cluster ? cluster.arnsOfAll : cluster.arn;
+function resourceOf({ arn, arnsOfAll }: Cluster, secretArn: string, usesTransactions: boolean): Resource {
   return {
-    variables: { DATABASE_CLUSTER_ARN: cluster.arn, DATABASE_SECRET_ARN: secretArn, DATABASE_NAME: databaseName },
+    variables: { DATABASE_CLUSTER_ARN: arn, DATABASE_SECRET_ARN: secretArn, DATABASE_NAME: databaseName },
     policies: {
       UseDatabase: [
-        { actions: [statement, ...(usesTransactions ? transaction : [])], resources: [arns] },
+        { actions: [statement, ...(usesTransactions ? transaction : [])], resources: [arnsOfAll ?? arn] },
         { actions: [reading], resources: [secretArn] },
       ],
     },
-    reasons: "arnsOfAll" in cluster ? { [wildcardFinding(arns)]: patternReason } : {},
+    reasons: arnsOfAll ? { [wildcardFinding(arnsOfAll)]: patternReason } : {},
   };
 }
 

@@ -1,76 +1,57 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { ArnFormat, CustomResource, Duration, Stack } from "aws-cdk-lib";
-import type { LogGroup } from "aws-cdk-lib/aws-logs";
+import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { Construct, type IDependable } from "constructs";
-import type { Packaged } from "../../build/package.ts";
-import { longTimeout, type Resource, ServiceFunction } from "../shared/service-function.ts";
+import { type FunctionProps, makeFunction } from "../shared/service-function.ts";
 import { type OwnCluster, ownResource } from "./database.ts";
 
-export interface MigrationProps {
-  readonly packaged: Packaged;
-  readonly prefix: string;
+export interface MigrationProps extends Pick<FunctionProps, "prefix" | "packaged" | "log" | "timeout"> {
   readonly cluster: OwnCluster;
   /** Whether an update may find an empty database. */
   readonly mayBeEmpty: boolean;
   /** The migrations run after the cluster and its writer have been created. */
   readonly database: IDependable;
-  readonly log: LogGroup;
 }
-
-/** A function's right to hand its work on to another invocation of itself. */
-const watchingOn = (stack: Stack, name: string): Resource => ({
-  policies: {
-    WatchOn: [
-      {
-        actions: ["lambda:InvokeFunction"],
-        // By its name, since the function itself depends on this right.
-        resources: [
-          stack.formatArn({
-            service: "lambda",
-            resource: "function",
-            resourceName: name,
-            arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-          }),
-        ],
-      },
-    ],
-  },
-});
 
 /**
  * Runs the migrations in every deployment that changes them or the code that runs them. API stacks depend on this
  * stack, so their functions change afterwards. When a migration fails, the deployment fails, the reason names the
  * migration's file, and no function changes.
+ * @returns the function that runs them
  */
-export class Migration extends Construct {
-  readonly serviceFunction: ServiceFunction;
-
-  constructor(scope: Construct, id: string, props: MigrationProps) {
-    super(scope, id);
-    const { packaged, prefix, log } = props;
-    this.serviceFunction = new ServiceFunction(this, "Function", {
-      prefix,
-      packaged,
-      description: "Runs the migrations during a deployment",
-      resources: [ownResource(props.cluster, packaged), watchingOn(Stack.of(this), `${prefix}-${packaged.name}`)],
-      timeout: longTimeout,
-      // A failed migration would fail again.
-      retries: 0,
-      log,
-    });
-    const run = new CustomResource(this, "Migrations", {
-      resourceType: "Custom::Migration",
-      serviceToken: this.serviceFunction.lambda.functionArn,
-      // CloudFormation runs the migrations again when a property changes: new code, or a restored cluster.
-      properties: {
-        Code: createHash("sha256").update(readFileSync(packaged.file)).digest("hex"),
-        Cluster: props.cluster.arn,
-        ...(props.mayBeEmpty ? { MayBeEmpty: true } : {}),
-      },
-      // CloudFormation's maximum, for slow migrations.
-      serviceTimeout: Duration.hours(1),
-    });
-    run.node.addDependency(props.database);
-  }
+export function addMigration(scope: Construct, { cluster, mayBeEmpty, database, ...props }: MigrationProps): Lambda {
+  const { packaged, prefix } = props;
+  // By its name, since the function itself depends on this right.
+  const itself = Stack.of(scope).formatArn({
+    service: "lambda",
+    resource: "function",
+    resourceName: `${prefix}-${packaged.name}`,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
+  const lambda = makeFunction(new Construct(scope, "Function"), {
+    ...props,
+    description: "Runs the migrations during a deployment",
+    resources: [
+      ownResource(cluster, packaged),
+      // An invocation hands its work on to another one.
+      { policies: { WatchOn: [{ actions: ["lambda:InvokeFunction"], resources: [itself] }] } },
+    ],
+    // A failed migration would fail again.
+    retries: 0,
+  });
+  const run = new CustomResource(scope, "Migrations", {
+    resourceType: "Custom::Migration",
+    serviceToken: lambda.functionArn,
+    // CloudFormation runs the migrations again when a property changes: new code, or a restored cluster.
+    properties: {
+      Code: createHash("sha256").update(readFileSync(packaged.file)).digest("hex"),
+      Cluster: cluster.arn,
+      ...(mayBeEmpty ? { MayBeEmpty: true } : {}),
+    },
+    // CloudFormation's maximum, for slow migrations.
+    serviceTimeout: Duration.hours(1),
+  });
+  run.node.addDependency(database);
+  return lambda;
 }

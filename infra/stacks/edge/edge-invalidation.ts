@@ -1,81 +1,73 @@
 import { Duration, type Stack } from "aws-cdk-lib";
 import type { Distribution } from "aws-cdk-lib/aws-cloudfront";
 import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
-import { FilterPattern } from "aws-cdk-lib/aws-logs";
+import { FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { Packaged } from "../../build/package.ts";
+import { invalidationsAtOnce } from "../../settings/checks.ts";
+import type { EdgeSettings, StageSettings } from "../../settings/schema.ts";
+import type { StageFunctions } from "../api/stage-functions.ts";
+import { type Cluster, databaseResource } from "../database/database.ts";
 import type { Metrics } from "../monitoring/metrics.ts";
 import type { Alarms } from "../shared/alarms.ts";
-import { ScheduledFunction, type ScheduledFunctionProps } from "../shared/scheduled-function.ts";
-import { longTimeout, type Resource } from "../shared/service-function.ts";
+import type { Resource } from "../shared/service-function.ts";
 
-export interface EdgeInvalidationProps extends Pick<ScheduledFunctionProps, "prefix" | "packaged" | "log"> {
+export interface EdgeInvalidationProps {
+  readonly settings: StageSettings;
+  readonly edge: EdgeSettings;
   readonly distribution: Distribution;
-  readonly database: Resource;
-  readonly invalidationsADay: number;
-  /** How many runs there may be at once, as reserved concurrency. */
-  readonly concurrent: number | null;
+  readonly cluster: Cluster;
+  readonly functions: StageFunctions;
+  readonly log: LogGroup;
   readonly alarms: Alarms;
   readonly metrics: Metrics;
 }
 
-/** A run stays while there is work, and as long it tries when CloudFront refuses. */
-const timeout = longTimeout;
 const lateSeconds = 300;
 
 /**
  * Invalidates at the edge what has changed: functions that change something notify it, and every minute it looks for what
  * was missed. So an event that waits for longer than that is dropped, and one that fails is not repeated.
  */
-export class EdgeInvalidation extends Construct {
-  constructor(scope: Construct, id: string, props: EdgeInvalidationProps) {
-    super(scope, id);
-    const { distribution, database, invalidationsADay, alarms, metrics, ...common } = props;
-    const { lambda } = new ScheduledFunction(this, "Run", {
-      ...common,
-      description: "Invalidates at the edge what has changed",
-      resources: [database, invalidating(distribution, invalidationsADay)],
-      timeout,
-      retries: 0,
-      maxEventAge: Duration.minutes(1),
-      every: Duration.minutes(1),
-      payload: {},
-    });
-    const waited = metrics.extract(common.log, "stale-seconds", {
-      filterPattern: FilterPattern.exists("$.oldestInSeconds"),
-      metricValue: "$.oldestInSeconds",
-      statistic: Stats.MAXIMUM,
-    });
-    alarms.add("stale-responses", {
-      metric: new MathExpression({
-        label: "seconds that changes waited; failing or absent runs count as late",
-        expression: `FILL(waited, 0) + ${lateSeconds} * (FILL(errors, 0) + IF(FILL(runs, 0) > 0, 0, 1))`,
-        usingMetrics: {
-          waited,
-          errors: lambda.metricErrors(),
-          runs: lambda.metricInvocations(),
-        },
-      }),
-      impact:
-        "Visitors read what was changed minutes ago, or unpublished: `ops-invalidate` fails, does not run, or waits for CloudFront or its budget. Its log says why.",
-      threshold: lateSeconds,
-      evaluationPeriods: 2,
-    });
-    alarms.add("invalidations-over-budget", {
-      metric: metrics.extract(common.log, "over-budget", {
-        filterPattern: FilterPattern.booleanValue("$.isOverBudget", true),
-      }),
-      impact: `${invalidationsADay} paths were invalidated today (edge.invalidationsADay). From now on changes are visible after up to ten minutes, and then the whole cache is emptied: somebody imports a lot, or another program changes the catalogue all the time.`,
-    });
-  }
+export function invalidateAtEdge(stack: Stack, props: EdgeInvalidationProps): void {
+  const { settings, edge, distribution, cluster, functions, log, alarms, metrics } = props;
+  const { distributionId, distributionArn } = distribution;
+  const { invalidationsADay } = edge;
+  const invalidating = {
+    variables: { API_DISTRIBUTION: distributionId, INVALIDATIONS_A_DAY: `${invalidationsADay}` },
+    policies: { Invalidate: [{ actions: ["cloudfront:CreateInvalidation"], resources: [distributionArn] }] },
+  };
+  const run = new Construct(new Construct(stack, "EdgeInvalidation"), "Run");
+  // A run stays while there is work, and as long it tries when CloudFront refuses.
+  const lambda = functions.makeScheduled(run, "ops-invalidate", {
+    description: "Invalidates at the edge what has changed",
+    resources: (packaged) => [databaseResource(cluster, packaged), invalidating],
+    concurrent: invalidationsAtOnce(settings),
+    retries: 0,
+    maxEventAge: Duration.minutes(1),
+    every: Duration.minutes(1),
+  });
+  const waited = metrics.extract(log, "stale-seconds", {
+    filterPattern: FilterPattern.exists("$.oldestInSeconds"),
+    metricValue: "$.oldestInSeconds",
+    statistic: Stats.MAXIMUM,
+  });
+  alarms.add("stale-responses", {
+    metric: new MathExpression({
+      label: "seconds that changes waited; failing or absent runs count as late",
+      expression: `FILL(waited, 0) + ${lateSeconds} * (FILL(errors, 0) + IF(FILL(runs, 0) > 0, 0, 1))`,
+      usingMetrics: { waited, errors: lambda.metricErrors(), runs: lambda.metricInvocations() },
+    }),
+    impact:
+      "Visitors read what was changed minutes ago, or unpublished: `ops-invalidate` fails, does not run, or waits for CloudFront or its budget. Its log says why.",
+    threshold: lateSeconds,
+    evaluationPeriods: 2,
+  });
+  alarms.add("invalidations-over-budget", {
+    metric: metrics.extract(log, "over-budget", { filterPattern: FilterPattern.booleanValue("$.isOverBudget", true) }),
+    impact: `${invalidationsADay} paths were invalidated today (edge.invalidationsADay). From now on changes are visible after up to ten minutes, and then the whole cache is emptied: somebody imports a lot, or another program changes the catalogue all the time.`,
+  });
 }
-
-const invalidating = ({ distributionId, distributionArn }: Distribution, invalidationsADay: number): Resource => ({
-  variables: { API_DISTRIBUTION: distributionId, INVALIDATIONS_A_DAY: `${invalidationsADay}` },
-  policies: {
-    Invalidate: [{ actions: ["cloudfront:CreateInvalidation"], resources: [distributionArn] }],
-  },
-});
 
 /** Whether an operators' function notifies it: it reads the name. */
 export const notifiesEdge = ({ variables }: Packaged): boolean => variables.has(notifiedVariable);

@@ -1,28 +1,24 @@
-import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
-import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
+import { CfnOutput, Duration, type Stack } from "aws-cdk-lib";
 import {
   AllowedMethods,
   type BehaviorOptions,
   CachePolicy,
   CacheQueryStringBehavior,
   type CfnDistribution,
-  Distribution,
+  type Distribution,
   type ErrorResponse,
-  HttpVersion,
   OriginRequestPolicy,
   OriginRequestQueryStringBehavior,
   ResponseHeadersPolicy,
-  SecurityPolicyProtocol,
   ViewerProtocolPolicy,
 } from "aws-cdk-lib/aws-cloudfront";
 import { HttpOrigin, type HttpOriginProps } from "aws-cdk-lib/aws-cloudfront-origins";
 import { Construct } from "constructs";
 import { cacheTagHeader, exposedHeaders } from "../../../lib/contract/headers.ts";
 import type { PublicRead } from "../../api/public-reads.ts";
-import { commentOf } from "../../operate/distribution-comment.ts";
 import type { EdgeSettings, StageSettings } from "../../settings/schema.ts";
-import { acknowledge } from "../shared/acknowledge.ts";
 import { logBucket } from "../shared/log-bucket.ts";
+import { makeDistribution } from "../sites/distribution.ts";
 
 export interface EdgeProps {
   /** The prefix of global names. */
@@ -60,80 +56,79 @@ const errorResponses: ErrorResponse[] = [
 ];
 
 /** CloudFront in front of the API: it caches public reads and forwards everything else. */
-export class Edge extends Construct {
-  readonly distribution: Distribution;
-  readonly #prefix: string;
-
-  constructor(scope: Construct, id: string, props: EdgeProps) {
-    super(scope, id);
-    this.#prefix = props.prefix;
-    const origin = (timeouts: HttpOriginProps) =>
-      new HttpOrigin(props.api.host, {
-        originPath: `/${props.api.stageName}`,
-        keepaliveTimeout,
-        // A visitor's own header of this name does not reach the API (CloudFront, "Add custom headers to origin requests").
-        customHeaders: { "x-api-key": props.api.key },
-        ...timeouts,
-      });
-    const shared = {
-      // Other methods than GET are forwarded, so that the API itself returns 404.
-      allowedMethods: AllowedMethods.ALLOW_ALL,
-      viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
-    };
-    const reading = {
+export function makeEdge(stack: Stack, { prefix, settings, edge, api, reads, webAcl }: EdgeProps): Distribution {
+  const scope = new Construct(stack, "Edge");
+  const origin = (timeouts: HttpOriginProps) =>
+    new HttpOrigin(api.host, {
+      originPath: `/${api.stageName}`,
+      keepaliveTimeout,
+      // A visitor's own header of this name does not reach the API (CloudFront, "Add custom headers to origin requests").
+      customHeaders: { "x-api-key": api.key },
+      ...timeouts,
+    });
+  const shared = {
+    // Other methods than GET are forwarded, so that the API itself returns 404.
+    allowedMethods: AllowedMethods.ALLOW_ALL,
+    viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
+  };
+  const reading = {
+    ...shared,
+    origin: origin({ readTimeout, connectionAttempts: 1, connectionTimeout: Duration.seconds(3) }),
+    responseHeadersPolicy: headersPolicy(scope, prefix),
+  };
+  const distribution = makeDistribution(scope, {
+    content: "API",
+    domain: edge.domain,
+    certificateArn: edge.certificate,
+    hasAlias: settings.hasAliases,
+    webAcl,
+    defaultBehavior: {
       ...shared,
-      origin: origin({ readTimeout, connectionAttempts: 1, connectionTimeout: Duration.seconds(3) }),
-      responseHeadersPolicy: this.headersPolicy(),
-    };
-    this.distribution = new Distribution(this, "Distribution", {
-      comment: commentOf("API", props.edge.domain, Stack.of(this).region),
-      ...(props.settings.hasAliases ? { domainNames: [props.edge.domain] } : {}),
-      certificate: Certificate.fromCertificateArn(this, "Certificate", props.edge.certificate),
-      minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
-      httpVersion: HttpVersion.HTTP2_AND_3,
-      defaultBehavior: {
-        ...shared,
-        origin: origin({ readTimeout: apiTimeout }),
-        cachePolicy: CachePolicy.CACHING_DISABLED,
-        originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
-      },
-      additionalBehaviors: Object.fromEntries(
-        props.reads.map((read) => [read.pattern, { ...reading, ...this.policiesOf(read) }]),
-      ),
-      errorResponses,
-      ...(props.webAcl ? { webAclId: props.webAcl } : {}),
-      enableLogging: true,
-      logBucket: logBucket(this, "Logs", props.settings),
-      logFilePrefix: "edge/",
-    });
-    // The construct has no property for it.
-    const resource = this.distribution.node.defaultChild as CfnDistribution;
-    resource.addPropertyOverride("DistributionConfig.CacheTagConfig", { HeaderName: cacheTagHeader });
-    acknowledge(this.distribution, {
-      "AwsSolutions-CFR1": "The catalogue is for readers everywhere.",
-      ...(props.webAcl ? {} : { "AwsSolutions-CFR2": "This stage has no firewall by its settings." }),
-    });
-    new CfnOutput(this, "Target", { value: this.distribution.domainName }).overrideLogicalId("EdgeTarget");
-    new CfnOutput(this, "Id", { value: this.distribution.distributionId }).overrideLogicalId("EdgeDistribution");
-  }
+      origin: origin({ readTimeout: apiTimeout }),
+      cachePolicy: CachePolicy.CACHING_DISABLED,
+      originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
+    },
+    additionalBehaviors: Object.fromEntries(
+      reads.map((read) => [read.pattern, { ...reading, ...policiesOf(scope, prefix, read) }]),
+    ),
+    errorResponses,
+    logBucket: logBucket(scope, "Logs", settings),
+    logFilePrefix: "edge/",
+  });
+  // The construct has no property for it.
+  const resource = distribution.node.defaultChild as CfnDistribution;
+  resource.addPropertyOverride("DistributionConfig.CacheTagConfig", { HeaderName: cacheTagHeader });
+  new CfnOutput(stack, "EdgeTarget", { value: distribution.domainName });
+  new CfnOutput(stack, "EdgeDistribution", { value: distribution.distributionId });
+  return distribution;
+}
 
-  /** CloudFront allows an account 20 policies of a kind, so reads with the same parameters share one. */
-  private policiesOf({
-    parameters,
-    isCached,
-  }: PublicRead): Pick<BehaviorOptions, "cachePolicy" | "originRequestPolicy"> {
-    if (isCached) return { cachePolicy: this.cachePolicyFor(parameters) };
-    const id = ["Volatile", ...parameters].join("-");
-    return { cachePolicy: CachePolicy.CACHING_DISABLED, originRequestPolicy: this.originRequestPolicy(id, parameters) };
+/**
+ * What is in the cache key, or is sent to the origin without it. CloudFront allows an account 20 policies of a kind, so
+ * reads with the same parameters share one.
+ */
+function policiesOf(
+  scope: Construct,
+  prefix: string,
+  { parameters, isCached }: PublicRead,
+): Pick<BehaviorOptions, "cachePolicy" | "originRequestPolicy"> {
+  const id = [isCached ? "Kept" : "Volatile", ...parameters].join("-");
+  const existing = scope.node.tryFindChild(id);
+  const isAny = parameters.length > 0;
+  if (!isCached) {
+    const originRequestPolicy =
+      (existing as OriginRequestPolicy | undefined) ??
+      new OriginRequestPolicy(scope, id, {
+        originRequestPolicyName: `${prefix}-${id}`,
+        ...(isAny ? { queryStringBehavior: OriginRequestQueryStringBehavior.allowList(...parameters) } : {}),
+      });
+    return { cachePolicy: CachePolicy.CACHING_DISABLED, originRequestPolicy };
   }
-
-  private cachePolicyFor(parameters: readonly string[]): CachePolicy {
-    const id = ["Kept", ...parameters].join("-");
-    const existing = this.node.tryFindChild(id);
-    if (existing instanceof CachePolicy) return existing;
-    return new CachePolicy(this, id, {
+  const cachePolicy =
+    (existing as CachePolicy | undefined) ??
+    new CachePolicy(scope, id, {
       comment: parameters.join(", ") || "no parameters",
-      ...(parameters.length > 0 ? { queryStringBehavior: CacheQueryStringBehavior.allowList(...parameters) } : {}),
+      ...(isAny ? { queryStringBehavior: CacheQueryStringBehavior.allowList(...parameters) } : {}),
       // The origin compresses with gzip only.
       enableAcceptEncodingGzip: true,
       // The response's Cache-Control decides how long it is cached; without one it is not cached.
@@ -141,36 +136,23 @@ export class Edge extends Construct {
       defaultTtl: Duration.seconds(0),
       maxTtl: Duration.days(2),
     });
-  }
-
-  /** What is sent to the origin in addition to the cache key. */
-  private originRequestPolicy(id: string, parameters: readonly string[]): OriginRequestPolicy {
-    const existing = this.node.tryFindChild(id);
-    if (existing instanceof OriginRequestPolicy) return existing;
-    return new OriginRequestPolicy(this, id, {
-      originRequestPolicyName: `${this.#prefix}-${id}`,
-      ...(parameters.length > 0
-        ? { queryStringBehavior: OriginRequestQueryStringBehavior.allowList(...parameters) }
-        : {}),
-    });
-  }
-
-  /**
-   * CORS headers for responses that are not a function's: gateway responses and CloudFront's own errors. Cache tags are for
-   * CloudFront alone.
-   */
-  private headersPolicy(): ResponseHeadersPolicy {
-    return new ResponseHeadersPolicy(this, "EveryPage", {
-      responseHeadersPolicyName: `${this.#prefix}-every-page`,
-      removeHeaders: [cacheTagHeader],
-      corsBehavior: {
-        accessControlAllowOrigins: ["*"],
-        accessControlAllowMethods: ["GET", "HEAD"],
-        accessControlAllowHeaders: ["*"],
-        accessControlExposeHeaders: exposedHeaders.split(", "),
-        accessControlAllowCredentials: false,
-        originOverride: false,
-      },
-    });
-  }
+  return { cachePolicy };
 }
+
+/**
+ * CORS headers for responses that are not a function's: gateway responses and CloudFront's own errors. Cache tags are for
+ * CloudFront alone.
+ */
+const headersPolicy = (scope: Construct, prefix: string): ResponseHeadersPolicy =>
+  new ResponseHeadersPolicy(scope, "EveryPage", {
+    responseHeadersPolicyName: `${prefix}-every-page`,
+    removeHeaders: [cacheTagHeader],
+    corsBehavior: {
+      accessControlAllowOrigins: ["*"],
+      accessControlAllowMethods: ["GET", "HEAD"],
+      accessControlAllowHeaders: ["*"],
+      accessControlExposeHeaders: exposedHeaders.split(", "),
+      accessControlAllowCredentials: false,
+      originOverride: false,
+    },
+  });

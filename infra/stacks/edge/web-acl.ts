@@ -1,9 +1,10 @@
 import { CfnIPSet, CfnWebACL } from "aws-cdk-lib/aws-wafv2";
 import type { Construct } from "constructs";
 import { type Declaration, methodsOf } from "../../../lib/contract/declare.ts";
+import { isServed } from "../../api/document.ts";
 import { envelopeOf, gatewayResponses } from "../../api/gateway-responses.ts";
 import { requestHeaders } from "../../api/mock.ts";
-import type { FirewallSettings } from "../../settings/schema.ts";
+import type { FirewallSettings, StageSettings } from "../../settings/schema.ts";
 import { largeBodies, type Statement, signIns, unlimitedLists } from "./counted-requests.ts";
 
 /** One of AWS's managed rule groups (AWS WAF, "AWS Managed Rules rule groups list"). */
@@ -20,10 +21,8 @@ export interface WebAclProps {
   readonly scope: "REGIONAL" | "CLOUDFRONT";
   /** Its name, and the prefix of the names of its rules' metrics. */
   readonly name: string;
-  readonly settings: FirewallSettings;
-  /** The origins of pages that send cookies. */
-  readonly allowedOrigins: readonly string[];
-  /** Those that the stage has. */
+  readonly settings: StageSettings;
+  readonly firewall: FirewallSettings;
   readonly endpoints: readonly Declaration[];
 }
 
@@ -69,74 +68,56 @@ const withoutCookies: CfnWebACL.DataProtectProperty = {
  * AWS WAF in a construct: a limit of requests per address, lower ones for whole lists and for sign-ins, and a group of
  * AWS's managed rules. Returns the ARN of the web ACL.
  */
-export function makeWebAcl(scope: Construct, props: WebAclProps): string {
-  const { name, settings, allowedOrigins, endpoints } = props;
-  const managed = props.scope === "CLOUDFRONT" ? knownBadInputs : common;
+export function makeWebAcl(construct: Construct, { scope, name, settings, firewall, endpoints }: WebAclProps): string {
+  const served = endpoints.filter((each) => isServed(each, settings));
+  const managed = scope === "CLOUDFRONT" ? knownBadInputs : common;
+  const untrusted = makeIpSets(construct, scope, firewall).map(
+    (arn): Statement => ({ notStatement: { statement: { ipSetReferenceStatement: { arn } } } }),
+  );
   const visibility = (metricName: string) => ({
     cloudWatchMetricsEnabled: true,
     sampledRequestsEnabled: true,
     metricName,
   });
-  const untrusted = makeIpSets(scope, props).map(
-    (arn): Statement => ({ notStatement: { statement: { ipSetReferenceStatement: { arn } } } }),
-  );
-  const signIn = signIns(endpoints);
-  const limits = [
-    { name: "rate", limit: settings.requestsPerAddressIn5Minutes, counted: untrusted },
-    {
-      name: "unlimited-lists",
-      limit: settings.unlimitedListsPerAddressIn5Minutes,
-      counted: [...untrusted, unlimitedLists(endpoints)],
-    },
-    ...(signIn
-      ? [{ name: "sign-ins", limit: settings.signInsPerAddressIn5Minutes, counted: [...untrusted, signIn] }]
-      : []),
-  ];
-  const rates = limits.map((each) => ({
-    name: each.name,
+  const limit = (name: string, requestsIn5Minutes: number, ...counted: readonly Statement[]): Rule => ({
+    name,
     action: { count: {} },
     ruleLabels: [{ name: limited }],
     statement: {
       rateBasedStatement: {
         aggregateKeyType: "IP",
         evaluationWindowSec: windowInSeconds,
-        limit: each.limit,
-        ...(each.counted.length > 0 ? { scopeDownStatement: allOf(each.counted) } : {}),
+        limit: requestsIn5Minutes,
+        ...(counted.length > 0 ? { scopeDownStatement: allOf(counted) } : {}),
       },
     },
-    visibilityConfig: visibility(`${name}-${each.name}`),
-  }));
-  const bodies = {
-    name: "large-bodies",
-    action: {
-      block: {
-        customResponse: { responseCode: gatewayResponses.REQUEST_TOO_LARGE.status, customResponseBodyKey: large },
+  });
+  const { requestsPerAddressIn5Minutes, unlimitedListsPerAddressIn5Minutes, signInsPerAddressIn5Minutes } = firewall;
+  const navigations = signIns(served);
+  const rules: Rule[] = [
+    limit("rate", requestsPerAddressIn5Minutes, ...untrusted),
+    limit("unlimited-lists", unlimitedListsPerAddressIn5Minutes, ...untrusted, unlimitedLists(served)),
+    ...(navigations ? [limit("sign-ins", signInsPerAddressIn5Minutes, ...untrusted, navigations)] : []),
+    blocking("large-bodies", largeBodies(served), {
+      responseCode: gatewayResponses.REQUEST_TOO_LARGE.status,
+      customResponseBodyKey: large,
+    }),
+    ...refusals(settings.allowedOrigins, served),
+    {
+      name: managed.name,
+      overrideAction: { none: {} },
+      statement: {
+        managedRuleGroupStatement: {
+          vendorName: "AWS",
+          name: managed.group,
+          ruleActionOverrides: managed.countOnly.map((rule) => ({ name: rule, actionToUse: { count: {} } })),
+        },
       },
     },
-    statement: largeBodies(endpoints),
-    visibilityConfig: visibility(`${name}-large-bodies`),
-  };
-  const blocking = refusals(allowedOrigins, endpoints).map(({ refusal, matches, response }) => ({
-    name: refusal,
-    action: { block: { customResponse: response } },
-    statement: allOf(matches),
-    visibilityConfig: visibility(`${name}-${refusal}`),
-  }));
-  const managedRules = {
-    name: managed.name,
-    overrideAction: { none: {} },
-    statement: {
-      managedRuleGroupStatement: {
-        vendorName: "AWS",
-        name: managed.group,
-        ruleActionOverrides: managed.countOnly.map((rule) => ({ name: rule, actionToUse: { count: {} } })),
-      },
-    },
-    visibilityConfig: visibility(`${name}-${managed.name}`),
-  };
-  const acl = new CfnWebACL(scope, "Acl", {
+  ];
+  const acl = new CfnWebACL(construct, "Acl", {
     name,
-    scope: props.scope,
+    scope,
     defaultAction: { allow: {} },
     dataProtectionConfig: { dataProtections: [withoutCookies] },
     customResponseBodies: {
@@ -144,13 +125,29 @@ export function makeWebAcl(scope: Construct, props: WebAclProps): string {
       [large]: { contentType: "APPLICATION_JSON", content: envelopeOf(gatewayResponses.REQUEST_TOO_LARGE) },
     },
     visibilityConfig: visibility(name),
-    rules: [...rates, bodies, ...blocking, managedRules].map((rule, priority) => ({ ...rule, priority })),
+    rules: rules.map((rule, priority) => ({
+      ...rule,
+      priority,
+      visibilityConfig: visibility(`${name}-${rule.name}`),
+    })),
   });
   return acl.attrArn;
 }
 
+type Rule = Omit<CfnWebACL.RuleProperty, "priority" | "visibilityConfig">;
+
+const blocking = (name: string, statement: Statement, customResponse: CfnWebACL.CustomResponseProperty): Rule => ({
+  name,
+  statement,
+  action: { block: { customResponse } },
+});
+
 /** The IP sets of the trusted addresses: one for IPv4 and one for IPv6, if there are any. */
-function makeIpSets(construct: Construct, { scope, settings: { trustedAddresses = [] } }: WebAclProps): string[] {
+function makeIpSets(
+  construct: Construct,
+  scope: WebAclProps["scope"],
+  { trustedAddresses = [] }: FirewallSettings,
+): string[] {
   const isSix = (address: string) => address.includes(":");
   return (["IPV4", "IPV6"] as const).flatMap((version) => {
     const addresses = trustedAddresses.filter((each) => isSix(each) === (version === "IPV6"));
@@ -166,21 +163,14 @@ function makeIpSets(construct: Construct, { scope, settings: { trustedAddresses 
 const limited = "too-many-requests";
 const large = "request-too-long";
 
-interface Refusal {
-  readonly refusal: string;
-  /** All of them match. */
-  readonly matches: readonly Statement[];
-  readonly response: CfnWebACL.CustomResponseProperty;
-}
-
 /**
  * How requests above a limit are refused. A response of AWS WAF is constant, and browsers show one to a page that sends
  * cookies only if it names the page's origin. So there are rules for each of these origins, and then one for all others.
- * The firewall also responses preflights itself, as a browser would not send what they announce.
+ * The firewall also responds to preflights itself, as a browser would not send what they announce.
  *
  * They replace API Gateway's own `WAF_FILTERED` (API Gateway, "Gateway response types"). Each rule costs $1 a month.
  */
-function refusals(allowedOrigins: readonly string[], endpoints: readonly Declaration[]): Refusal[] {
+function refusals(allowedOrigins: readonly string[], endpoints: readonly Declaration[]): Rule[] {
   const methods = [...new Set(endpoints.flatMap(methodsOf))].join(",");
   const refuse = (cors: Headers): CfnWebACL.CustomResponseProperty => ({
     responseCode: gatewayResponses.THROTTLED.status,
@@ -193,21 +183,19 @@ function refusals(allowedOrigins: readonly string[], endpoints: readonly Declara
       ...cors,
     }),
   });
-  const ofOrigins = allowedOrigins.flatMap((origin, index): Refusal[] => {
+  const ofOrigins = allowedOrigins.flatMap((origin, index) => {
     const matches = [hasLabel(limited), equals({ singleHeader: { Name: "origin" } }, origin)];
     const cors = { "Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true" };
     const preflight = { "Access-Control-Allow-Methods": methods, "Access-Control-Allow-Headers": requestHeaders };
     return [
-      {
-        refusal: `preflight-${index}`,
-        matches: [...matches, equals({ method: {} }, "OPTIONS")],
-        response: { responseCode: 204, responseHeaders: headersOf({ ...cors, ...preflight }) },
-      },
-      { refusal: `${limited}-${index}`, matches, response: refuse(cors) },
+      blocking(`preflight-${index}`, allOf([...matches, equals({ method: {} }, "OPTIONS")]), {
+        responseCode: 204,
+        responseHeaders: headersOf({ ...cors, ...preflight }),
+      }),
+      blocking(`${limited}-${index}`, allOf(matches), refuse(cors)),
     ];
   });
-  const others = { matches: [hasLabel(limited)], response: refuse({ "Access-Control-Allow-Origin": "*" }) };
-  return [...ofOrigins, { refusal: limited, ...others }];
+  return [...ofOrigins, blocking(limited, hasLabel(limited), refuse({ "Access-Control-Allow-Origin": "*" }))];
 }
 
 type Headers = Readonly<Record<string, string>>;

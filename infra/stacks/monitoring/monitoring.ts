@@ -1,10 +1,10 @@
 import { Duration } from "aws-cdk-lib";
 import { MathExpression, Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
+import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import type { StageSettings } from "../../settings/schema.ts";
 import type { Alarms } from "../shared/alarms.ts";
-import type { ScheduledFunction } from "../shared/scheduled-function.ts";
 import { type DistributionIds, sumOf } from "./cdn-metrics.ts";
 import { addDashboard } from "./dashboard.ts";
 import { failuresMin, type Metrics } from "./metrics.ts";
@@ -22,13 +22,13 @@ export interface MonitoringProps {
   readonly functionLog: LogGroup;
   readonly accessLog: LogGroup;
   /** The scheduled `ops-remove-images`, on a stage with uploads. */
-  readonly removal: ScheduledFunction | undefined;
+  readonly removal: Lambda | undefined;
   /** The scheduled `ops-tidy`. */
-  readonly tidying: ScheduledFunction;
+  readonly tidying: Lambda;
   /** The stage's distributions of CloudFront, if it has any. */
   readonly distributions: DistributionIds;
   /** The scheduled `ops-smoke`, if the stage has the setting `smoke`. */
-  readonly smoke: ScheduledFunction | undefined;
+  readonly smoke: Lambda | undefined;
 }
 
 /**
@@ -138,9 +138,9 @@ function addAlarms(props: MonitoringProps): void {
       "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent), of public records (publicRecords.concurrent) or of images (images.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
     threshold: 10,
   });
-  if (smoke) {
+  if (smoke && settings.smoke) {
     alarms.add("smoke-failing", {
-      metric: smoke.lambda.metricErrors({ period: smoke.every }),
+      metric: smoke.metricErrors({ period: Duration.minutes(settings.smoke.everyMinutes) }),
       impact:
         "A response that visitors get is wrong, missing or too old, or nobody looks any more: ops-smoke fails, or does not run. Its log says which response.",
       treatMissingData: TreatMissingData.BREACHING,
@@ -155,7 +155,7 @@ function addAlarms(props: MonitoringProps): void {
 function addScheduleAlarm({ alarms, removal, tidying }: MonitoringProps): void {
   const scheduled = Object.entries({ tidying, ...(removal ? { removal } : {}) });
   const terms = scheduled.map(([name]) => `FILL(${name}_errors, 0) + IF(FILL(${name}_runs, 0) > 0, 0, 1)`);
-  const metrics = scheduled.flatMap(([name, { lambda }]) => [
+  const metrics = scheduled.flatMap(([name, lambda]) => [
     [`${name}_errors`, lambda.metricErrors()],
     [`${name}_runs`, lambda.metricInvocations()],
   ]);

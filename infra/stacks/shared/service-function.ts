@@ -1,5 +1,7 @@
 import { dirname } from "node:path";
 import { Duration } from "aws-cdk-lib";
+import { Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
+import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import {
   PolicyDocument,
   PolicyStatement,
@@ -9,7 +11,7 @@ import {
 } from "aws-cdk-lib/aws-iam";
 import { Architecture, Code, Function as Lambda, LoggingFormat, Runtime } from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
-import { Construct } from "constructs";
+import type { Construct } from "constructs";
 import type { Packaged } from "../../build/package.ts";
 import { acknowledge } from "./acknowledge.ts";
 
@@ -21,7 +23,7 @@ export interface Resource {
   readonly reasons?: Readonly<Record<string, string>>;
 }
 
-export interface ServiceFunctionProps {
+export interface FunctionProps {
   /** The prefix of the names of all functions of a stack: `colophon-prod`. */
   readonly prefix: string;
   readonly packaged: Packaged;
@@ -31,7 +33,7 @@ export interface ServiceFunctionProps {
   readonly timeout: Duration;
   /**
    * One vCPU comes with 1,769 MB, and below that in proportion.
-   * @default 512, which costs least: a function mostly waits for the database
+   * @default 512, which costs least: a function mostly waits for the database; a whole vCPU where it processes images
    */
   readonly memoryInMegabytes?: number;
   /**
@@ -54,60 +56,66 @@ export interface ServiceFunctionProps {
 }
 
 const memoryInMegabytesDefault = 512;
+/** With this much memory a function has a whole vCPU. */
+export const wholeCpuInMegabytes = 1_769;
 
 /**
  * A Lambda function with a role of its own, which may write the log and use the given resources, and nothing else. So
  * the role has no managed policy, and the function does not trace: `xray:PutTraceSegments` has to be allowed on all
  * resources. API Gateway traces each request, including the time in the function.
  */
-export class ServiceFunction extends Construct {
-  readonly lambda: Lambda;
-
-  constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
-    super(scope, id);
-    const { packaged, resources, log } = props;
-    const writeLog = { actions: ["logs:CreateLogStream", "logs:PutLogEvents"], resources: [log.logGroupArn] };
-    const policies = Object.assign({ WriteLog: [writeLog] }, ...resources.map((each) => each.policies));
-    const role = new Role(this, "Role", {
-      assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
-      inlinePolicies: documents(policies),
-    });
-    for (const { reasons } of resources) acknowledge(role, reasons ?? {});
-    this.lambda = new Lambda(this, "Function", {
-      functionName: `${props.prefix}-${packaged.name}`,
-      description: props.description,
-      runtime: Runtime.NODEJS_24_X,
-      // A fifth cheaper than x86_64.
-      architecture: Architecture.ARM_64,
-      handler: "index.handler",
-      code: Code.fromAsset(dirname(packaged.file)),
-      memorySize: props.memoryInMegabytes ?? memoryInMegabytesDefault,
-      timeout: props.timeout,
-      role,
-      logGroup: log,
-      ...(props.retries === undefined ? {} : { retryAttempts: props.retries }),
-      ...(props.maxEventAge ? { maxEventAge: props.maxEventAge } : {}),
-      ...(props.concurrent ? { reservedConcurrentExecutions: props.concurrent } : {}),
-      // The functions write lines of JSON, which Lambda must not wrap; Logs Insights finds their fields.
-      loggingFormat: LoggingFormat.TEXT,
-      environment: {
-        ...Object.fromEntries(
-          resources
-            .flatMap(({ variables = {} }) => Object.entries(variables))
-            .filter(([name]) => packaged.variables.has(name)),
-        ),
-        NODE_OPTIONS: "--enable-source-maps",
-      },
-    });
-  }
+export function makeFunction(scope: Construct, { packaged, resources, log, ...props }: FunctionProps): Lambda {
+  const writeLog = { actions: ["logs:CreateLogStream", "logs:PutLogEvents"], resources: [log.logGroupArn] };
+  const role = new Role(scope, "Role", {
+    assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
+    inlinePolicies: documents(Object.assign({ WriteLog: [writeLog] }, ...resources.map((each) => each.policies))),
+  });
+  for (const { reasons } of resources) acknowledge(role, reasons ?? {});
+  const variables = resources
+    .flatMap(({ variables = {} }) => Object.entries(variables))
+    .filter(([name]) => packaged.variables.has(name));
+  return new Lambda(scope, "Function", {
+    functionName: `${props.prefix}-${packaged.name}`,
+    description: props.description,
+    runtime: Runtime.NODEJS_24_X,
+    // A fifth cheaper than x86_64.
+    architecture: Architecture.ARM_64,
+    handler: "index.handler",
+    code: Code.fromAsset(dirname(packaged.file)),
+    memorySize: props.memoryInMegabytes ?? (packaged.processesImages ? wholeCpuInMegabytes : memoryInMegabytesDefault),
+    timeout: props.timeout,
+    role,
+    logGroup: log,
+    ...(props.retries === undefined ? {} : { retryAttempts: props.retries }),
+    ...(props.maxEventAge ? { maxEventAge: props.maxEventAge } : {}),
+    ...(props.concurrent ? { reservedConcurrentExecutions: props.concurrent } : {}),
+    // The functions write lines of JSON, which Lambda must not wrap; Logs Insights finds their fields.
+    loggingFormat: LoggingFormat.TEXT,
+    environment: { ...Object.fromEntries(variables), NODE_OPTIONS: "--enable-source-maps" },
+  });
 }
 
-const documents = (policies: NonNullable<Resource["policies"]>) =>
+/** Runs a function by schedule, too. */
+export function schedule(scope: Construct, lambda: Lambda, every: Duration, description: string, payload = {}): void {
+  const rule = new Rule(scope, "Rule", { schedule: Schedule.rate(every), description });
+  rule.addTarget(new LambdaFunction(lambda, { event: RuleTargetInput.fromObject(payload) }));
+}
+
+/** Inline policies of a role, by their names. */
+export const documents = (policies: NonNullable<Resource["policies"]>): Record<string, PolicyDocument> =>
   Object.fromEntries(
-    Object.entries(policies).map(([name, all]) => {
-      return [name, new PolicyDocument({ statements: all.map((each) => new PolicyStatement(each)) })];
-    }),
+    Object.entries(policies).map(([name, statements]) => [
+      name,
+      new PolicyDocument({ statements: statements.map((each) => new PolicyStatement(each)) }),
+    ]),
   );
+
+/** @throws if there is none of this name */
+export function functionNamed(packages: readonly Packaged[], name: string): Packaged {
+  const packaged = packages.find((each) => each.name === name);
+  if (!packaged) throw new Error(`There is no function ${name}`);
+  return packaged;
+}
 
 /** API Gateway waits 29 s for a buffered response. */
 export const bufferedTimeout = Duration.seconds(29);

@@ -1,24 +1,15 @@
-import { Duration } from "aws-cdk-lib";
+import { Duration, type Stack } from "aws-cdk-lib";
 import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { Rule } from "aws-cdk-lib/aws-events";
 import { SqsQueue } from "aws-cdk-lib/aws-events-targets";
 import { EventSourceMapping } from "aws-cdk-lib/aws-lambda";
-import { CfnBucket } from "aws-cdk-lib/aws-s3";
+import type { Bucket, CfnBucket } from "aws-cdk-lib/aws-s3";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import type { StageFunctions } from "../api/stage-functions.ts";
 import type { Alarms } from "../shared/alarms.ts";
-import {
-  bufferedTimeout,
-  type Resource,
-  ServiceFunction,
-  type ServiceFunctionProps,
-} from "../shared/service-function.ts";
+import { bufferedTimeout } from "../shared/service-function.ts";
 import type { Images } from "./images.ts";
-
-export interface InvalidationProps extends Omit<ServiceFunctionProps, "description" | "resources" | "timeout"> {
-  readonly images: Images;
-  readonly alarms: Alarms;
-}
 
 /** Six times the timeout of the function (Lambda, "Using Lambda with Amazon SQS"). */
 const visibilityTimeout = Duration.minutes(3);
@@ -32,53 +23,63 @@ const lateMinutes = 15;
  * CloudFront accepts 3,000 files at a time ("Concurrent invalidation request maximum"), so events are handled in
  * batches.
  */
-export class Invalidation extends Construct {
-  constructor(scope: Construct, id: string, { images, alarms, ...props }: InvalidationProps) {
-    super(scope, id);
-    const closed = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, retentionPeriod: Duration.days(14) };
-    const dead = new Queue(this, "Dead", closed);
-    const queue = new Queue(this, "Queue", {
-      ...closed,
-      visibilityTimeout,
-      deadLetterQueue: { queue: dead, maxReceiveCount: attemptsMax },
-    });
-    sendRemovals(images, queue);
-    const { lambda } = new ServiceFunction(this, "Function", {
-      ...props,
-      description: "Invalidates removed images in the CDN",
-      resources: [messagesOf(queue), distributionOf(images)],
-      timeout: bufferedTimeout,
-    });
-    new EventSourceMapping(this, "Mapping", {
-      target: lambda,
-      eventSourceArn: queue.queueArn,
-      batchSize: 1_000,
-      maxBatchingWindow: Duration.seconds(10),
-      maxConcurrency: 2,
-      reportBatchItemFailures: true,
-    });
-    alarms.add("removed-images-served", {
-      metric: new MathExpression({
-        expression: `FILL(waiting, 0) / ${lateMinutes * 60} + FILL(given_up, 0)`,
-        label: "events that are late, or given up",
-        usingMetrics: {
-          waiting: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM }),
-          given_up: dead.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM }),
-        },
-      }),
-      impact: `Images that were removed are still served by the CDN, for ${lateMinutes} minutes or for good: \`ops-invalidate-images\` fails. Its log says why.`,
-    });
-  }
+export function invalidateRemovedImages(
+  stack: Stack,
+  { bucket, distribution }: Images,
+  { make }: StageFunctions,
+  alarms: Alarms,
+): void {
+  const scope = new Construct(stack, "Invalidation");
+  const closed = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, retentionPeriod: Duration.days(14) };
+  const dead = new Queue(scope, "Dead", closed);
+  const queue = new Queue(scope, "Queue", {
+    ...closed,
+    visibilityTimeout,
+    deadLetterQueue: { queue: dead, maxReceiveCount: attemptsMax },
+  });
+  sendRemovals(bucket, queue);
+  const policies = {
+    TakeMessages: [
+      {
+        actions: ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
+        resources: [queue.queueArn],
+      },
+    ],
+    ForgetImages: [{ actions: ["cloudfront:CreateInvalidation"], resources: [distribution.distributionArn] }],
+  };
+  const target = make(new Construct(scope, "Function"), "ops-invalidate-images", {
+    description: "Invalidates removed images in the CDN",
+    resources: () => [{ variables: { IMAGE_DISTRIBUTION: distribution.distributionId }, policies }],
+    timeout: bufferedTimeout,
+  });
+  new EventSourceMapping(scope, "Mapping", {
+    target,
+    eventSourceArn: queue.queueArn,
+    batchSize: 1_000,
+    maxBatchingWindow: Duration.seconds(10),
+    maxConcurrency: 2,
+    reportBatchItemFailures: true,
+  });
+  alarms.add("removed-images-served", {
+    metric: new MathExpression({
+      expression: `FILL(waiting, 0) / ${lateMinutes * 60} + FILL(given_up, 0)`,
+      label: "events that are late, or given up",
+      usingMetrics: {
+        waiting: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM }),
+        given_up: dead.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM }),
+      },
+    }),
+    impact: `Images that were removed are still served by the CDN, for ${lateMinutes} minutes or for good: \`ops-invalidate-images\` fails. Its log says why.`,
+  });
 }
 
 /**
  * Sends the bucket's events to the queue through EventBridge: a notification from the bucket to the queue would make
  * bucket and queue depend on each other. Old versions that expire are ignored: their images were removed before.
  */
-function sendRemovals({ bucket }: Images, queue: Queue): void {
-  const resource = bucket.node.defaultChild;
-  if (!(resource instanceof CfnBucket)) throw new Error("The bucket of images is none of this stack");
+function sendRemovals(bucket: Bucket, queue: Queue): void {
   // The CDK's own method would add a function that may change the notifications of every bucket.
+  const resource = bucket.node.defaultChild as CfnBucket;
   resource.notificationConfiguration = { eventBridgeConfiguration: { eventBridgeEnabled: true } };
   new Rule(queue, "Removed", {
     description: "Images that were removed",
@@ -90,21 +91,3 @@ function sendRemovals({ bucket }: Images, queue: Queue): void {
     targets: [new SqsQueue(queue)],
   });
 }
-
-const messagesOf = ({ queueArn }: Queue): Resource => ({
-  policies: {
-    TakeMessages: [
-      {
-        actions: ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
-        resources: [queueArn],
-      },
-    ],
-  },
-});
-
-const distributionOf = ({ distribution }: Images): Resource => ({
-  variables: { IMAGE_DISTRIBUTION: distribution.distributionId },
-  policies: {
-    ForgetImages: [{ actions: ["cloudfront:CreateInvalidation"], resources: [distribution.distributionArn] }],
-  },
-});

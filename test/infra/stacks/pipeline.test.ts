@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { App } from "aws-cdk-lib";
+import { App, Stack } from "aws-cdk-lib";
 import { Template as Assertions } from "aws-cdk-lib/assertions";
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { PipelineStack } from "../../../infra/stacks/pipeline-stack.ts";
+import { addPipeline } from "../../../infra/stacks/pipeline-stack.ts";
 import { settings } from "../../../infra/stages.ts";
 import { changed, lost, region, repository } from "./changed-settings.ts";
 import {
@@ -85,8 +85,8 @@ describe("The pipeline", () => {
   it("makes GitHub's provider, or takes the one that is there, and without a pipeline nobody on GitHub is trusted", async () => {
     const provider = "arn:aws:iam::123456789012:oidc-provider/token.actions.githubusercontent.com";
     const outdir = await mkdtemp(join(inject("cache"), "pipeline-"));
-    const pipeline = { repository, provider };
-    const stack = new PipelineStack(new App({ outdir }), "colophon-pipeline", { pipeline, settings: changed });
+    const stack = new Stack(new App({ outdir }), "colophon-pipeline");
+    addPipeline(stack, { repository, provider }, changed);
     const taken = Assertions.fromStack(stack);
 
     expect(template.each("IAM::OIDCProvider")).toEqual([

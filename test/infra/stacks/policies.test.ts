@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { isServed } from "../../../infra/api/document.ts";
 import { type LimitedRole, limitedRoles } from "../../../infra/build/database-role.ts";
-import { parameterNames } from "../../../infra/stacks/database/database.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName, isPublic } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
@@ -262,14 +261,13 @@ describe("The secret of a function", () => {
 
   it.each(settings.stages)("of stage $name is that of its role", ({ name, database }) => {
     const template = synthesis.template(`colophon-${name}`);
-    const names = parameterNames(database);
     for (const { Properties } of template.all("Lambda::Function")) {
       const given = Properties.Environment.Variables.DATABASE_SECRET_ARN?.Ref;
       if (!given) continue;
       const role = roleOf.get(Properties.FunctionName.replace(`colophon-${name}-`, "")) ?? "operator";
       expect([Properties.FunctionName, template.Parameters[given].Default]).toEqual([
         Properties.FunctionName,
-        names.secretArns[role],
+        `/colophon/${database}/${role}-secret-arn`,
       ]);
     }
   });

@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:f
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { deserialize, serialize } from "node:v8";
-import { App } from "aws-cdk-lib";
+import { App, Stack } from "aws-cdk-lib";
 import { beforeAll, inject, vi } from "vitest";
 import { copyBuild } from "../../../infra/build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../../../infra/build/package.ts";
-import { ApiStack, type ApiStackProps } from "../../../infra/stacks/api-stack.ts";
+import { type ApiProps, addApi } from "../../../infra/stacks/api-stack.ts";
 import { makeApp } from "../../../infra/stacks/app.ts";
 import { settings } from "../../../infra/stages.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
@@ -134,14 +134,12 @@ async function onceInARun<Made>(name: string, make: () => Promise<Made>): Promis
 }
 
 /** The stack of the stage prod alone, with some properties changed, and without cdk-nag. */
-export async function synthesizeProd(
-  packages: readonly Packaged[],
-  changes: Partial<ApiStackProps>,
-): Promise<Template> {
+export async function synthesizeProd(packages: readonly Packaged[], changes: Partial<ApiProps>): Promise<Template> {
   const prod = settings.stages.find(({ name }) => name === "prod") ?? fail("There is no stage prod");
   const outdir = await mkdtemp(join(inject("cache"), "prod-"));
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false });
-  const stack = new ApiStack(app, "colophon-prod", { settings: prod, endpoints, packages, ...changes });
+  const stack = new Stack(app, "colophon-prod");
+  addApi(stack, { settings: prod, endpoints, packages, ...changes });
   const { template } = app.synth().getStackArtifact(stack.artifactId);
   await rm(outdir, { recursive: true });
   return parse(JSON.stringify(template));
