@@ -3,5 +3,5 @@ import { serveChange } from "../../lib/http/serve-change.ts";
 import { changeAndRemoveImage } from "../../lib/images/remove.ts";
 
 export const handler = serveChange(deleteAvatar, ({ path, ...tools }) =>
-  changeAndRemoveImage(tools, "remove_image", path.id, { owner: "contributors" }),
+  changeAndRemoveImage(tools, "remove_image", path.id),
 );

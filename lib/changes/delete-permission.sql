@@ -13,12 +13,7 @@ $$;
 -- DELETE /admin-permissions/delete/{id}. Its rows in `role_permissions` go with it (`on delete cascade`), also that of
 -- the Administrator role: so only users with this role may delete a permission of this service.
 create function delete_permission(request request, caller caller) returns outcome language plpgsql as $$
-  declare
-    error outcome = record_error(request, (select version from permissions where id = request.target));
   begin
-    if error.status is not null then
-      return error;
-    end if;
     if lacks_any(caller.id, array[request.target])
       or strips_administrators(request.target) and not is_administrator(caller.id)
     then

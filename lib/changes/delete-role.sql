@@ -14,13 +14,8 @@ $$;
 create function delete_role(request request, caller caller) returns outcome language plpgsql as $$
   declare
     fields roles;
-    error outcome;
   begin
     select * into fields from roles where id = request.target;
-    error = record_error(request, fields.version);
-    if error.status is not null then
-      return error;
-    end if;
     if fields.is_default = 1 then
       return refused(405);
     end if;

@@ -24,27 +24,19 @@ $$;
 -- loses the record of the user, since the deletion is for good.
 create function delete_user(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    fields users;
-    error outcome;
+    former text;
   begin
-    select * into fields from users where id = request.target;
-    error = record_error(request, fields.version);
-    if error.status is not null then
-      return error;
-    end if;
     if outranks(request.target, caller.id)
       or must_stay_administrator(request.target, caller.id, roles_of(request.target))
     then
       return refused(403);
     end if;
 
-    delete from users where id = request.target;
+    delete from users where id = request.target returning image into former;
     perform forget_user(request.target);
     if caller.id = request.target then
       caller.username = null;
     end if;
-    return done(
-      request, caller, json_build_object('former', fields.image), record => 'user/' || request.target
-    );
+    return done(request, caller, json_build_object('former', former), record => 'user/' || request.target);
   end
 $$;

@@ -38,15 +38,9 @@ create function edit_contributor(request request, caller caller) returns outcome
     removed_aliases bigint[] = ids(input -> 'removed_aliases');
     removed_descriptions bigint[] = ids(input -> 'removed_descriptions');
     removed_relations bigint[] = ids(input -> 'removed_relations');
-    error outcome;
     invalid text;
   begin
-    select * into current from contributors where id = target for no key update;
-    error = record_error(request, current.version);
-    if error.status is not null then
-      return error;
-    end if;
-
+    select * into current from contributors where id = target;
     fields = json_populate_record(current, input);
     if cast(input as jsonb) ?| array['added_aliases', 'added_relations'] then
       input = cast(input as jsonb) || jsonb_build_object(

@@ -4,11 +4,7 @@ create function edit_permission(request request, caller caller) returns outcome 
   declare
     target bigint = request.target;
     fields permissions = json_populate_record(cast(null as permissions), request.input);
-    error outcome = record_error(request, (select version from permissions where id = target));
   begin
-    if error.status is not null then
-      return error;
-    end if;
     if lacks_any(caller.id, array[target]) then
       return refused(403);
     end if;

@@ -14,17 +14,12 @@ create function edit_role(request request, caller caller) returns outcome langua
   declare
     target bigint = request.target;
     fields roles;
-    error outcome;
     current bigint[] = permissions_of(array[target]);
     requested bigint[] = ids(request.input -> 'added_permissions');
     removed bigint[] = ids(request.input -> 'removed_permissions');
     added bigint[] = without(requested, current || removed);
   begin
     select * into fields from roles where id = target;
-    error = record_error(request, fields.version);
-    if error.status is not null then
-      return error;
-    end if;
     if requested <> '{}' and not are_permissions(requested)
       or added <> '{}' and cardinality(without(current || added, removed)) > 500
     then

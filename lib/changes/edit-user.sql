@@ -9,7 +9,6 @@ create function edit_user(request request, caller caller) returns outcome langua
   declare
     target bigint = request.target;
     fields users;
-    error outcome;
     current bigint[] = roles_of(target);
     requested bigint[] = ids(request.input -> 'added_roles');
     removed bigint[] = ids(request.input -> 'removed_roles');
@@ -17,10 +16,6 @@ create function edit_user(request request, caller caller) returns outcome langua
     remaining bigint[] = without(current || added, removed);
   begin
     select * into fields from users where id = target;
-    error = record_error(request, fields.version);
-    if error.status is not null then
-      return error;
-    end if;
     if requested <> '{}' and not are_roles(requested)
       or added <> '{}' and cardinality(remaining) > 200
     then

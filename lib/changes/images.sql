@@ -1,37 +1,21 @@
--- The image and the version of the record whose image is to change. It locks the record, so updates of one record run
--- one after the other, and each sees the image of the one before.
-create function image_record(request request, out image text, out version bigint) language plpgsql as $$
-  begin
-    if request.input ->> 'owner' = 'users' then
-      select users.image, users.version into image, version from users where id = request.target for no key update;
-    else
-      select contributors.image, contributors.version into image, version
-      from contributors
-      where id = request.target
-      for no key update;
-    end if;
-  end
-$$;
-
--- Refuses a change of a record's image.
-create function image_error(request request, caller caller, version bigint) returns outcome language plpgsql as $$
+-- Gives the record of the request another image, or none, and returns the one that it had. The record is locked
+-- (record_error), so updates of one record run one after the other, and each sees the image of the one before.
+create function set_image(request request, image_key text) returns text language plpgsql as $$
   declare
-    error outcome = record_error(request, version);
+    former text;
   begin
-    if error.status is null and request.input ->> 'owner' = 'users' and outranks(request.target, caller.id) then
-      return refused(403);
-    end if;
-    return error;
-  end
-$$;
-
-create function set_image(request request, image_key text) returns void language plpgsql as $$
-  begin
-    if request.input ->> 'owner' = 'users' then
-      update users set image = image_key, version = version + 1 where id = request.target;
+    if request.kind = 'users' then
+      update users
+      set image = image_key, version = version + 1
+      where id = request.target and image is distinct from image_key
+      returning old.image into former;
     else
-      update contributors set image = image_key, version = version + 1 where id = request.target;
+      update contributors
+      set image = image_key, version = version + 1
+      where id = request.target and image is distinct from image_key
+      returning old.image into former;
     end if;
+    return former;
   end
 $$;
 

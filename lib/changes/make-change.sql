@@ -27,6 +27,10 @@ create function make_change(
     if outcome.status is null then
       outcome = replayed(request, caller);
     end if;
+    -- The new image of a record that does not exist any more is listed for removal.
+    if outcome.status is null and change <> 'replace_image' then
+      outcome = record_error(request);
+    end if;
     if outcome.status is null then
       perform begin_change(request, caller);
       outcome = case change

@@ -2,11 +2,9 @@
 -- for removal. An update takes less than half a minute: if the image is still listed after an hour, the update broke
 -- off.
 create function prepare_image(request request, caller caller) returns outcome language plpgsql as $$
-  declare
-    error outcome = image_error(request, caller, (image_record(request)).version);
   begin
-    if error.status is not null then
-      return error;
+    if request.kind = 'users' and outranks(request.target, caller.id) then
+      return refused(403);
     end if;
     insert into images_to_remove (key, remove_after)
     values (request.input ->> 'key', now() + interval '1 hour')

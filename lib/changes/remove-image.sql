@@ -2,19 +2,14 @@
 create function remove_image(request request, caller caller) returns outcome language plpgsql as $$
   declare
     former text;
-    version bigint;
-    error outcome;
   begin
-    select * into former, version from image_record(request);
-    error = image_error(request, caller, version);
-    if error.status is not null then
-      return error;
+    if request.kind = 'users' and outranks(request.target, caller.id) then
+      return refused(403);
     end if;
+    former = set_image(request, null);
     if former is null then
       return refused(500);
     end if;
-
-    perform set_image(request, null);
     return done(request, caller, json_build_object('former', former), takes_authority => false);
   end
 $$;

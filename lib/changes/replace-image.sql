@@ -2,13 +2,11 @@
 create function replace_image(request request, caller caller) returns outcome language plpgsql as $$
   declare
     image_key text = request.input ->> 'key';
-    former text;
-    version bigint;
-    error outcome;
+    error outcome = record_error(request);
   begin
-    select * into former, version from image_record(request);
-    error = image_error(request, caller, version);
-    if error.status is null and not is_available(image_key) then
+    if error.status is null and request.kind = 'users' and outranks(request.target, caller.id) then
+      error = refused(403);
+    elsif error.status is null and not is_available(image_key) then
       error = refused(500);
     end if;
     if error.status is not null then
@@ -19,9 +17,9 @@ create function replace_image(request request, caller caller) returns outcome la
       return error;
     end if;
 
-    perform set_image(request, image_key);
     return done(
-      request, caller, json_build_object('image', image_key, 'former', former), takes_authority => false
+      request, caller, json_build_object('image', image_key, 'former', set_image(request, image_key)),
+      takes_authority => false
     );
   end
 $$;

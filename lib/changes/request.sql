@@ -8,7 +8,8 @@ create type request as (
   permission text,
   user_missing integer, -- the status for a session whose user has been deleted
   versions bigint[], -- the record must have one of them; null for any
-  target bigint, -- the id of the record
+  kind text, -- the table of the record that is to change, if the path of the endpoint has an id
+  target bigint, -- the id of the record; null if that cannot be an id
   input json,
   operator text, -- the name of who runs an operators' function
   reason text, -- the operator's
@@ -34,12 +35,25 @@ create function succeeded(result json default null) returns outcome language sql
   select cast(row(200, result) as outcome)
 $$;
 
--- Refuses a change of a record that does not exist (whose version is null), or has another version.
-create function record_error(request request, version bigint) returns outcome language plpgsql immutable as $$
+-- Locks the record that is to change. Refuses if it does not exist, or has another version.
+create function record_error(request request) returns outcome language plpgsql as $$
+  declare
+    found_version bigint;
   begin
+    if request.kind = 'contributors' then
+      select version into found_version from contributors where id = request.target for no key update;
+    elsif request.kind = 'permissions' then
+      select version into found_version from permissions where id = request.target for no key update;
+    elsif request.kind = 'roles' then
+      select version into found_version from roles where id = request.target for no key update;
+    elsif request.kind = 'users' then
+      select version into found_version from users where id = request.target for no key update;
+    else
+      return null;
+    end if;
     return case
-      when version is null then refused(404)
-      when version <> all(request.versions) then refused(412)
+      when found_version is null then refused(404)
+      when found_version <> all(request.versions) then refused(412)
     end;
   end
 $$;

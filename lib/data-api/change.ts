@@ -25,6 +25,9 @@ export interface ChangeRequest {
   readonly fingerprint?: string | undefined;
   /** The versions of the record that the client has seen. */
   readonly versions?: readonly number[] | undefined;
+  /** The table of the record that is to change. */
+  readonly kind?: string | undefined;
+  /** The record's id, or null if that cannot be an id. */
   readonly target?: number | null;
   readonly input: object;
 }

@@ -67,7 +67,7 @@ export function serveChange<const D extends ChangeDeclaration>(
       // Not the id above: all sample events share it, and a change by a second invocation is a second change.
       key: clientKey ?? context.awsRequestId,
       fingerprint: clientKey === undefined ? undefined : fingerprintOf(input),
-      versions: declaration.parameters ? versionsOf(event) : undefined,
+      ...(declaration.parameters && { kind: kindOf(endpoint), versions: versionsOf(event) }),
       endpoint,
     };
     const result = await handle({
@@ -87,6 +87,9 @@ export function serveChange<const D extends ChangeDeclaration>(
   };
   return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use(pipeline(declaration));
 }
+
+/** `roles` of `admin-roles/edit`. */
+const kindOf = (endpoint: string) => /^admin-(\w+)/.exec(endpoint)?.[1];
 
 /** Tells different requests with the same key apart. */
 const fingerprintOf = (input: object) => createHash("sha256").update(JSON.stringify(input)).digest("base64url");

@@ -20,16 +20,16 @@ export async function replaceImage(
   const text = base64Of(image);
   const key = newKey(owner);
   // A result means that the same request, with the client's key, was made before.
-  if ((await context.change("prepare_image", id, { owner, key })) !== null) return;
+  if ((await context.change("prepare_image", id, { key })) !== null) return;
   await storeImage(key, await render(Buffer.from(text, "base64")), context.deadline);
-  const result = await swap(context, owner, id, key);
+  const result = await swap(context, id, key);
   await removeOrphan(context, newKeyIn(result) === key ? formerKeyIn(result) : key);
 }
 
 /** Only an error of the contract proves that the record does not have the new image. */
-async function swap(context: ChangeContext, owner: Owner, id: number | null, key: string): Promise<string | null> {
+async function swap(context: ChangeContext, id: number | null, key: string): Promise<string | null> {
   try {
-    return await context.change("replace_image", id, { owner, key });
+    return await context.change("replace_image", id, { key });
   } catch (error) {
     if (error instanceof ContractError) await removeOrphan(context, key);
     throw error;
