@@ -13,31 +13,11 @@ import { runScript } from "./script.ts";
  * variables stand here by their names: a deployment gives a function those that its sources name (infra/build/package.ts).
  */
 const roles = [
-  {
-    name: "colophon_public",
-    purpose: "Reads the catalogue",
-    secret: process.env.DATABASE_PUBLIC_SECRET_ARN,
-  },
-  {
-    name: "colophon_reader",
-    purpose: "Reads what administration shows",
-    secret: process.env.DATABASE_READER_SECRET_ARN,
-  },
-  {
-    name: "colophon_editor",
-    purpose: "Makes changes for the user of a session, and reads nothing",
-    secret: process.env.DATABASE_EDITOR_SECRET_ARN,
-  },
-  {
-    name: "colophon_operator",
-    purpose: "Makes changes for operators, and reads the ledger",
-    secret: process.env.DATABASE_OPERATOR_SECRET_ARN,
-  },
-  {
-    name: "colophon_signer",
-    purpose: "Signs users in, and reads nothing",
-    secret: process.env.DATABASE_SIGNER_SECRET_ARN,
-  },
+  { name: "colophon_public", secret: process.env.DATABASE_PUBLIC_SECRET_ARN },
+  { name: "colophon_reader", secret: process.env.DATABASE_READER_SECRET_ARN },
+  { name: "colophon_editor", secret: process.env.DATABASE_EDITOR_SECRET_ARN },
+  { name: "colophon_operator", secret: process.env.DATABASE_OPERATOR_SECRET_ARN },
+  { name: "colophon_signer", secret: process.env.DATABASE_SIGNER_SECRET_ARN },
 ] as const;
 
 type Role = (typeof roles)[number];
@@ -79,8 +59,10 @@ async function createRoles(send: Send): Promise<readonly Role[]> {
 }
 
 /** Locks a role, so that migrations of other databases of the server wait. */
-async function lock({ name, purpose }: Role, send: Send): Promise<void> {
-  await send(raw(`comment on role ${name} is '${purpose}'`));
+async function lock({ name }: Role, send: Send): Promise<void> {
+  await send(
+    raw(`comment on role ${name} is 'A login of Colophon (lib/migrations/README.md, "Roles of the database")'`),
+  );
 }
 
 async function checkPassword(role: Role, setsPasswords: boolean, send: Send): Promise<void> {
