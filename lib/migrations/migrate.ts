@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import sql, { raw } from "sql-template-tag";
 import { text, textOrNull } from "../data-api/read.ts";
 import { release } from "../data-api/release.ts";
 import type { Send } from "../data-api/transaction.ts";
+import { isApplied, recordApplied } from "./applied.ts";
 import history from "./history.sql";
 import { withMigrationLock } from "./migration-lock.ts";
 import { runScript, type Script } from "./script.ts";
@@ -71,33 +71,17 @@ async function createTable(send: Send): Promise<void> {
 /** @returns whether it was applied now */
 async function apply(migration: Migration, endBy: number): Promise<boolean> {
   const script = { path: `lib/migrations/tables/${migration.name}.sql`, text: migration.text };
-  const limitInMilliseconds = limitOf(migration.text);
-  const isApplied = (send: Send) => hasRow(migration, send);
-  const record = (send: Send) => insertRow(migration, send);
-  if (limitInMilliseconds !== undefined)
-    return await applySlowly({ script, limitInMilliseconds, isApplied, record }, endBy);
+  const limit = limitOf(migration.text);
+  if (limit !== undefined) return await applySlowly(migration, script, limit, endBy);
   return await withMigrationLock(async (send) => {
-    if (await isApplied(send)) return false;
+    if (await isApplied(migration, send)) return false;
     // A statement that waits for a lock blocks all later ones. So it rather fails, and the deployment is tried again.
     await send(sql`set local lock_timeout = '3s'`);
     await runScript(script, send);
-    await record(send);
+    await recordApplied(migration, send);
     return true;
   });
 }
-
-async function hasRow(migration: Migration, send: Send): Promise<boolean> {
-  const [row] = await send(sql`select checksum from migrations where name = ${migration.name}::text`);
-  if (row && text(row, 0) !== checksumOf(migration)) throw new Error("the file was changed after it had been applied");
-  return row !== undefined;
-}
-
-async function insertRow(migration: Migration, send: Send): Promise<void> {
-  const { name } = migration;
-  await send(sql`insert into migrations (name, checksum) values (${name}::text, ${checksumOf(migration)}::text)`);
-}
-
-const checksumOf = ({ text }: Migration) => createHash("sha256").update(text).digest("hex");
 
 /**
  * Installs the database functions of this release, unless they are installed already. They have their own schema, so
