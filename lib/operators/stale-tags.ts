@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
 import { Unavailable } from "../aws/retry.ts";
 import { execute } from "../data-api/client.ts";
-import { integer, integerOrNull, text } from "../data-api/read.ts";
+import { text } from "../data-api/read.ts";
 import * as tags from "../queries/stale-tags.ts";
 import { everything, invalidate, itemsOf, tagsMax } from "./edge.ts";
 import type { OperatorContext } from "./operator-function.ts";
@@ -13,26 +13,22 @@ import type { OperatorContext } from "./operator-function.ts";
  * reached the edge by then. The edge keeps no response for long that took more than half of that (lib/http/headers.ts).
  */
 export const graceInMilliseconds = 1_000;
-/** It invalidates what it saw two looks ago. */
-const pauseInMilliseconds = graceInMilliseconds / 2;
 
-/** Shorter than the lease, which is extended before the next attempt (lib/queries/stale-tags.ts). */
+/** With the grace it is shorter than the lease, which is extended before the next attempt (lib/queries/stale-tags.ts). */
 const attemptInMilliseconds = 3_000;
 
 /** Beyond the budget tags are gathered for so long. */
 const gatheringInSeconds = 600;
 
-interface Look {
-  readonly isMine: boolean;
-  readonly isWaiting: boolean;
-  readonly snapshot: string;
-  /** What was there two looks ago. */
-  readonly tags: ReadonlySet<string>;
-  readonly oldestInSeconds: number;
+const lookSchema = z.object({
+  isMine: z.boolean(),
+  snapshot: z.string(),
+  tags: z.array(z.string()),
+  oldestInSeconds: z.nullable(z.number()),
   /** Invalidated today, for the budget. */
-  readonly paths: number;
-  readonly lastInSeconds: number;
-}
+  paths: z.nullable(z.number()),
+  lastInSeconds: z.nullable(z.number()),
+});
 
 /** An invalidation that CloudFront has not accepted yet: by its reference CloudFront knows a repeated request. */
 interface Batch {
@@ -42,9 +38,9 @@ interface Batch {
 }
 
 /**
- * Invalidates the tags of what has changed, each once. It looks twice a second while there are any, and invalidates
- * those that it has seen a second before. It deletes exactly these, after CloudFront has accepted them: a run that breaks
- * off leaves them to the next one. Only one run at a time does so; the others leave the work to it.
+ * Invalidates the tags of what has changed, each once: it reads them, waits for the grace, and deletes exactly these after
+ * CloudFront has accepted them. So a run that breaks off leaves them to the next one. Only one run at a time does so; the
+ * others leave the work to it.
  * @param budget paths a day
  * @returns what was invalidated
  */
@@ -54,40 +50,41 @@ export async function invalidateStaleTags(
 ): Promise<ReadonlySet<string>> {
   const run = randomUUID();
   const invalidated = new Set<string>();
-  let [snapshot, next]: [string, string] = [tags.emptySnapshot, tags.emptySnapshot];
   let batch: Batch | undefined;
   let wasWaiting = false;
   for (;;) {
-    const stale = await look(run, snapshot, deadline);
-    if (!stale.isMine || !(stale.isWaiting || wasWaiting)) return invalidated;
-    const isOverBudget = stale.paths >= budget;
+    const [row = []] = await execute(tags.look(run, tagsMax + 1), deadline);
+    const { isMine, snapshot, ...stale } = lookSchema.parse(JSON.parse(text(row, 0)));
+    const isWaiting = stale.tags.length > 0;
+    if (!isMine || !(isWaiting || wasWaiting)) return invalidated;
+    // After the last tag it looks once more, at once: one may have come before it gave back the lease.
+    wasWaiting = isWaiting;
+    if (!isWaiting) continue;
+    const pathsToday = stale.paths ?? 0;
+    const isOverBudget = pathsToday >= budget;
     const level = isOverBudget ? "warn" : "info";
-    const facts = {
-      oldestInSeconds: stale.oldestInSeconds,
-      ...(isOverBudget ? { isOverBudget, pathsToday: stale.paths } : {}),
-    };
-    const isOver = deadline - performance.now() < attemptInMilliseconds;
-    const isGathering = isOverBudget && stale.lastInSeconds < gatheringInSeconds && !batch;
-    if (stale.isWaiting && (isOver || isGathering)) {
-      log({ isWaiting: true, ...facts }, level);
+    const facts = { oldestInSeconds: stale.oldestInSeconds, ...(isOverBudget && { isOverBudget, pathsToday }) };
+    const isOver = deadline - performance.now() < graceInMilliseconds + attemptInMilliseconds;
+    const lastInSeconds = stale.lastInSeconds ?? Number.POSITIVE_INFINITY;
+    const isGathering = isOverBudget && lastInSeconds < gatheringInSeconds && !batch;
+    if (isOver || isGathering) {
+      log({ isWaiting, ...facts }, level);
       await execute(tags.release(run), deadline);
       if (batch) throw new Unavailable("CloudFront did not accept an invalidation");
       return invalidated;
     }
-    if (stale.tags.size > 0)
-      batch ??= { items: isOverBudget ? everything : itemsOf(stale.tags), reference: randomUUID(), snapshot };
-    const startedAt = performance.now();
-    if (batch && (await isAccepted(batch))) {
-      const { items } = batch;
-      await execute(tags.settle(batch.snapshot, items.length), deadline);
-      for (const item of items) invalidated.add(item);
-      log({ items, paths: items.length, milliseconds: Math.round(performance.now() - startedAt), ...facts }, level);
-      batch = undefined;
+    if (!batch) {
+      const items = isOverBudget ? everything : itemsOf(new Set(stale.tags));
+      batch = { items, reference: randomUUID(), snapshot };
+      await sleep(graceInMilliseconds);
     }
-    // After the last tag it looks once more, at once: one may have come before it gave back the lease.
-    wasWaiting = stale.isWaiting;
-    [snapshot, next] = [next, stale.snapshot];
-    if (wasWaiting) await sleep(pauseInMilliseconds);
+    const startedAt = performance.now();
+    if (!(await isAccepted(batch))) continue;
+    const { items } = batch;
+    await execute(tags.settle(batch.snapshot, items.length), deadline);
+    for (const item of items) invalidated.add(item);
+    log({ items, paths: items.length, milliseconds: Math.round(performance.now() - startedAt), ...facts }, level);
+    batch = undefined;
   }
 }
 
@@ -99,19 +96,4 @@ async function isAccepted({ items, reference }: Batch): Promise<boolean> {
     if (error instanceof Unavailable) return false;
     throw error;
   }
-}
-
-const listSchema = z.array(z.string());
-
-async function look(run: string, snapshot: string, deadline: number): Promise<Look> {
-  const [row = []] = await execute(tags.look(run, snapshot, tagsMax + 1), deadline);
-  return {
-    isMine: integer(row, 0) === 1,
-    isWaiting: integer(row, 1) === 1,
-    snapshot: text(row, 2),
-    tags: new Set(listSchema.parse(JSON.parse(text(row, 3)))),
-    oldestInSeconds: integerOrNull(row, 4) ?? 0,
-    paths: integerOrNull(row, 5) ?? 0,
-    lastInSeconds: integerOrNull(row, 6) ?? Number.POSITIVE_INFINITY,
-  };
 }
