@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
 import { type Invocation, type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../../infra/aws-local/postgres/database-owner.ts";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
@@ -181,16 +181,6 @@ describe("The passwords of the roles", () => {
     expect(entered).toEqual(limitedRoles.flatMap((role) => [`${role} colophon`, `${role} foreign_to_us`]));
   });
 
-  it("may change during a request, which then waits for a moment", async () => {
-    await useSecrets();
-
-    const visit = lambda.invoke("publishers-list", await publishersList());
-    await vi.waitUntil(() => dataApi.calls.length > 0, { timeout: 20_000 });
-    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
-
-    expect(await visit).toMatchObject({ result: { statusCode: 200 } });
-  });
-
   it("are set for no role but these", async () => {
     const foreign = { [secretArns.public]: { username: "colophon", password: "taken over" } };
     await useSecrets({ ...newSecrets(ownerUrl), ...foreign });
@@ -325,10 +315,6 @@ describe("ops-rotate-password", () => {
 
     expect(await secretNow()).toEqual(after);
     expect(await logIn(after)).toBe("in");
-  });
-
-  it("has nothing to try when a schedule is set up", async () => {
-    expect(await step("testSecret", randomUUID())).toEqual(done);
   });
 
   it("fails for any other role's secret", async () => {

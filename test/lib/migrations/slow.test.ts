@@ -140,27 +140,18 @@ describe("A slow migration", () => {
     expect(await index()).toEqual([{ valid: true }]);
   });
 
-  it("fails with the file's name and line when its statement fails", async () => {
+  it.each([
+    ["its call says so", 1, () => {}],
+    ["nobody heard of it, after it was begun anew", 2, breakOff],
+  ])("fails with the file's name and line when its statement fails: %s", async (_, calls, fail) => {
     await sql`insert into entries values (1)`;
+    fail();
 
     await expect(migrate(slow("unique index"))).rejects.toThrow(
       /^Migration 90-index failed: lib\/migrations\/tables\/90-index\.sql:3:1: .*could not create unique index/,
     );
 
-    await sql`delete from entries where id = 1`;
-    expect(await migrate(slow("unique index"))).toEqual(["90-index"]);
-    expect(await index()).toEqual([{ valid: true }]);
-  });
-
-  it("is begun anew when its statement has failed unheard, and fails with the error", async () => {
-    await sql`insert into entries values (1)`;
-    breakOff();
-
-    await expect(migrate(slow("unique index"))).rejects.toThrow(
-      /^Migration 90-index failed: .*could not create unique index/,
-    );
-    expect(begun()).toBe(2);
-
+    expect(begun()).toBe(calls);
     await sql`delete from entries where id = 1`;
     expect(await migrate(slow("unique index"))).toEqual(["90-index"]);
     expect(await index()).toEqual([{ valid: true }]);
