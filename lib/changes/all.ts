@@ -25,8 +25,7 @@ const changesBesideOthers = [
   "check_session",
   "edit_contributor",
   "prepare_image",
-  "release_contributor_lock",
-  "release_user_lock",
+  "release_lock",
   "remove_image",
   "replace_image",
 ] as const;

@@ -31,52 +31,6 @@ create function caller(
   end
 $$;
 
--- The ids of this service's permissions that a user holds, in order.
-create function service_permissions(user_id bigint) returns bigint[] language plpgsql stable as $$
-  begin
-    return array(
-      select id
-      from permissions
-      where
-        key is not null
-        and id in (
-          select permission_id
-          from user_roles join role_permissions using (role_id)
-          where user_roles.user_id = service_permissions.user_id
-        )
-      order by id
-    );
-  end
-$$;
-
--- The user of a session for a request that needs no permission, which of this service's permissions they hold, and when
--- the session ends. A deleted user has none.
-create function session_caller(
-  session_digest text, out id bigint, out status integer, out permission_keys text[], out expires_at timestamptz
-) language plpgsql stable as $$
-  begin
-    select users.id, 200, token.expires_at into id, status, expires_at
-    from refresh_tokens as token join users on users.id = token.user_id
-    where digest = decode(session_digest, 'hex') and token.expires_at > now() and revoked_at is null;
-    status = coalesce(status, 401);
-    permission_keys = array(
-      select key
-      from permissions
-      where permissions.id = any(service_permissions(session_caller.id))
-      order by permissions.id
-    );
-  end
-$$;
-
--- Whether these permissions include one of this service that the user does not hold.
-create function lacks_any(user_id bigint, permission_ids bigint[]) returns boolean language sql stable as $$
-  select exists (
-    select
-    from permissions
-    where id = any(permission_ids) and key is not null and id <> all(service_permissions(user_id))
-  )
-$$;
-
 create function roles_of(target bigint) returns bigint[] language sql stable as $$
   select array(select role_id from user_roles where user_id = target)
 $$;
@@ -84,6 +38,47 @@ $$;
 -- The permissions of these roles.
 create function permissions_of(role_ids bigint[]) returns bigint[] language sql stable as $$
   select array(select permission_id from role_permissions where role_id = any(role_ids))
+$$;
+
+-- The permissions of this service, each with its bit of a number.
+create function service_permissions() returns table (permission_id bigint, permission_key text, flag integer)
+  language sql stable as $$
+  select id, key, 1 << cast(row_number() over (order by id) as integer) from permissions where key is not null
+$$;
+
+create function bits_of(permission_ids bigint[]) returns integer language sql stable as $$
+  select coalesce(bit_or(flag), 0) from service_permissions() where permission_id = any(permission_ids)
+$$;
+
+-- The permissions of this service that a user holds.
+create function held_bits(user_id bigint) returns integer language plpgsql stable as $$
+  begin
+    return coalesce(bit_or(flag), 0)
+    from user_roles join role_permissions using (role_id) join service_permissions() using (permission_id)
+    where user_roles.user_id = held_bits.user_id;
+  end
+$$;
+
+-- Whether these permissions include one of this service that the user does not hold.
+create function lacks_any(user_id bigint, permission_ids bigint[]) returns boolean language sql stable as $$
+  select bits_of(permission_ids) & ~ held_bits(user_id) <> 0
+$$;
+
+-- The user of a session for a request that needs no permission, which of this service's permissions they hold, and when
+-- the session ends. A deleted user has none.
+create function session_caller(
+  session_digest text, out id bigint, out status integer, out permission_keys text[], out expires_at timestamptz
+) language plpgsql stable as $$
+  declare
+    held integer;
+  begin
+    select users.id, 200, token.expires_at into id, status, expires_at
+    from refresh_tokens as token join users on users.id = token.user_id
+    where digest = decode(session_digest, 'hex') and token.expires_at > now() and revoked_at is null;
+    status = coalesce(status, 401);
+    held = held_bits(session_caller.id);
+    permission_keys = array(select permission_key from service_permissions() where flag & held <> 0 order by flag);
+  end
 $$;
 
 -- The role of users who would have none.
@@ -94,20 +89,11 @@ $$;
 -- Whether a user holds all permissions that another user holds, and more.
 create function outranks(user_id bigint, other_id bigint) returns boolean language plpgsql stable as $$
   declare
-    user_permissions bigint[] = service_permissions(user_id);
-    other_permissions bigint[] = service_permissions(other_id);
+    held integer = held_bits(user_id);
+    other integer = held_bits(other_id);
   begin
-    return user_permissions @> other_permissions and user_permissions <> other_permissions;
+    return held & other = other and held <> other;
   end
-$$;
-
--- The permissions of this service, each with its bit of a number.
-create function service_permission_bits() returns table (permission_id bigint, flag integer) language sql stable as $$
-  select id, 1 << cast(row_number() over (order by id) as integer) from permissions where key is not null
-$$;
-
-create function permission_bits(permission_ids bigint[]) returns integer language sql stable as $$
-  select coalesce(bit_or(flag), 0) from service_permission_bits() where permission_id = any(permission_ids)
 $$;
 
 -- Whether a user who outranks the caller has one of these permissions through this role alone, and so would lose it.
@@ -116,17 +102,17 @@ $$;
 create function strips_outranking_user(caller_id bigint, target bigint, removed bigint[]) returns boolean
   language plpgsql stable as $$
   declare
-    caller_bits integer = permission_bits(service_permissions(caller_id));
-    removed_bits integer = permission_bits(removed);
+    caller_bits integer = held_bits(caller_id);
+    removed_bits integer = bits_of(removed);
   begin
-    if removed_bits = 0 or caller_bits = (select bit_or(flag) from service_permission_bits()) then
+    if removed_bits = 0 or caller_bits = (select bit_or(flag) from service_permissions()) then
       return false;
     end if;
     return exists (
       with
         role_bits as (
           select role_id, bit_or(flag) as bits
-          from role_permissions join service_permission_bits() using (permission_id)
+          from role_permissions join service_permissions() using (permission_id)
           group by role_id
         ),
         user_bits as (

@@ -1,8 +1,3 @@
--- Whether all these permissions exist.
-create function are_permissions(requested bigint[]) returns boolean language sql stable as $$
-  select array(select id from permissions where id = any(requested)) @> requested
-$$;
-
 -- Whether the removed permissions include one of this service that the role has.
 create function removes_service_permission(removed bigint[], current bigint[]) returns boolean language sql stable as $$
   select exists (select from permissions where id = any(removed) and id = any(current) and key is not null)
@@ -20,7 +15,7 @@ create function edit_role(request request, caller caller) returns outcome langua
     added bigint[] = without(requested, current || removed);
   begin
     select * into fields from roles where id = target;
-    if requested <> '{}' and not are_permissions(requested)
+    if not array(select id from permissions where id = any(requested)) @> requested
       or added <> '{}' and cardinality(without(current || added, removed)) > 500
     then
       return refused(400, 'added_permissions');

@@ -1,8 +1,3 @@
--- Whether all these roles exist.
-create function are_roles(requested bigint[]) returns boolean language sql stable as $$
-  select array(select id from roles where id = any(requested)) @> requested
-$$;
-
 -- POST /admin-users/edit/{id}. What the input leaves out stays. A role that is both added and removed is removed. A
 -- user without any gets the default role from the database.
 create function edit_user(request request, caller caller) returns outcome language plpgsql as $$
@@ -16,7 +11,7 @@ create function edit_user(request request, caller caller) returns outcome langua
     remaining bigint[] = without(current || added, removed);
   begin
     select * into fields from users where id = target;
-    if requested <> '{}' and not are_roles(requested)
+    if not array(select id from roles where id = any(requested)) @> requested
       or added <> '{}' and cardinality(remaining) > 200
     then
       return refused(400, 'added_roles');
