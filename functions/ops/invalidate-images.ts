@@ -1,12 +1,9 @@
 import { createHash } from "node:crypto";
-import { CloudFrontClient, CreateInvalidationCommand } from "@aws-sdk/client-cloudfront";
 import type { Context, SQSBatchResponse } from "aws-lambda";
 import * as z from "zod/mini";
 import { writeLog } from "../../lib/aws/log.ts";
-import { timeouts } from "../../lib/aws/retry.ts";
+import { createInvalidation } from "../../lib/operators/edge.ts";
 import { payloadOf } from "../../lib/operators/payloads.ts";
-
-const client = new CloudFrontClient({ maxAttempts: 2, requestHandler: timeouts });
 
 /** An event of S3 about a deleted object (S3, "EventBridge event message structure"). */
 const eventSchema = z.object({ detail: z.object({ object: z.object({ key: z.string().check(z.minLength(1)) }) }) });
@@ -24,7 +21,7 @@ export async function handler(batch: unknown, context?: Context): Promise<SQSBat
   const paths = pathsOf(messages.flatMap(({ key }) => key ?? []));
   const DistributionId = process.env.IMAGE_DISTRIBUTION;
   if (DistributionId && paths.length > 0) {
-    await invalidate(DistributionId, paths, digestOf(messages.map(({ messageId }) => messageId)));
+    await createInvalidation(DistributionId, paths, digestOf(messages.map(({ messageId }) => messageId)));
     const requestId = context?.awsRequestId;
     writeLog("info", { requestId, endpoint: "ops-invalidate-images", paths });
   }
@@ -53,8 +50,3 @@ const pathOf = (key: string): string => `/${key.split("/").map(encodeURIComponen
 
 /** The same messages have the same digest, so that CloudFront ignores a repeated request. */
 const digestOf = (ids: string[]): string => createHash("sha256").update(ids.sort().join()).digest("hex");
-
-async function invalidate(DistributionId: string, paths: string[], CallerReference: string): Promise<void> {
-  const Paths = { Quantity: paths.length, Items: paths };
-  await client.send(new CreateInvalidationCommand({ DistributionId, InvalidationBatch: { CallerReference, Paths } }));
-}

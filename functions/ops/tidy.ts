@@ -10,25 +10,16 @@ import * as changes from "../../lib/queries/changes.ts";
  * run at any time. It also logs how much the ledger grew in the last day, for an alarm.
  */
 export const handler = operatorFunction("ops/tidy", async ({ days }, { change, log }) => {
-  const deleted = { changes: 0, sessions: 0, tags: 0, releases: 0 };
-  for (let isDone = false; !isDone; ) {
+  const deleted: Record<string, number> = {};
+  for (;;) {
     const { result } = await change("tidy", { days });
-    const batch = batchSchema.parse(result);
-    deleted.changes += batch.changes;
-    deleted.sessions += batch.sessions;
-    deleted.tags += batch.tags;
-    deleted.releases += batch.releases;
-    isDone = batch.isDone;
+    const { isDone, ...counts } = batchSchema.parse(result);
+    for (const [what, count] of Object.entries(counts)) deleted[what] = (deleted[what] ?? 0) + count;
+    if (isDone) break;
   }
   const [row = []] = await execute(changes.bytesOfLastDay());
   log({ ledgerBytesOfLastDay: integer(row, 0) });
   return deleted;
 });
 
-const batchSchema = z.object({
-  changes: z.number(),
-  sessions: z.number(),
-  tags: z.number(),
-  releases: z.number(),
-  isDone: z.boolean(),
-});
+const batchSchema = z.catchall(z.object({ isDone: z.boolean() }), z.number());

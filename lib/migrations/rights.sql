@@ -39,29 +39,15 @@ $$;
 -- unpublished contributors and other counters, too, which the website's statements leave out: behind a row security
 -- policy PostgreSQL would use no trigram index (`like` is not leakproof).
 grant select on
-  contributor_aliases,
-  contributor_descriptions,
-  contributor_links,
-  contributor_relations,
-  contributors
+  contributors, contributor_aliases, contributor_descriptions, contributor_links, contributor_relations
 to colophon_public, colophon_reader, colophon_operator;
 
 grant select on counters to colophon_public, colophon_reader;
 
 -- What only the website shows, and exports have.
 grant select on
-  publisher_aliases,
-  publisher_descriptions,
-  publisher_relations,
-  publishers,
-  series,
-  series_aliases,
-  series_contributors,
-  series_descriptions,
-  series_publishers,
-  series_tags,
-  tags,
-  volumes
+  publishers, publisher_aliases, publisher_descriptions, publisher_relations,
+  series, series_aliases, series_contributors, series_descriptions, series_publishers, series_tags, tags, volumes
 to colophon_public, colophon_operator;
 
 -- By what the website finds contributors, too.
@@ -69,27 +55,18 @@ grant select on former_slugs to colophon_public;
 
 -- What only administration shows. Of sessions it is whether a user has one, and nothing that tells or makes a token.
 grant select on
-  contributor_locks,
-  permissions,
-  role_permissions,
-  roles,
-  user_locks,
-  user_roles,
-  users
+  users, user_roles, roles, role_permissions, permissions, contributor_locks, user_locks
 to colophon_reader;
 
 grant select (user_id, expires_at, revoked_at) on refresh_tokens to colophon_reader;
 
--- What operators' functions select.
-grant select on changed_rows, changes, history, images_to_remove, imports to colophon_operator;
+-- What operators' functions select, and what exports have beside what the website shows.
+grant select on changed_rows, changes, history, images_to_remove, imports, clients to colophon_operator;
 
 -- What records of the ledger are called.
 grant select (id, username) on users to colophon_operator;
 
 grant select (id, name) on permissions, roles to colophon_operator;
-
--- What exports have beside what the website shows.
-grant select on clients to colophon_operator;
 
 -- The tags that the edge was told to forget are deleted.
 grant select, delete on stale_tags to colophon_operator;
@@ -99,16 +76,9 @@ grant select, insert, update (run, until) on invalidation_lease to colophon_oper
 grant select, insert, update (paths, last_at) on invalidations to colophon_operator;
 
 grant execute on function
-  containing(text),
-  long_alias_keys(bigint),
-  name_key(text),
-  without_joiners(text)
+  containing(text), long_alias_keys(bigint), name_key(text), without_joiners(text)
 to colophon_public, colophon_reader;
 
 grant execute on function
-  history_tables(),
-  identity_key(text),
-  name_key(text),
-  record_label(text, bigint),
-  without_joiners(text)
+  history_tables(), identity_key(text), name_key(text), record_label(text, bigint), without_joiners(text)
 to colophon_operator;

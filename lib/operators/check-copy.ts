@@ -1,4 +1,4 @@
-import sql from "sql-template-tag";
+import sql, { type Sql } from "sql-template-tag";
 import { getContributor } from "../contract/contributors.ts";
 import { execute, type Target } from "../data-api/client.ts";
 import { sqlStateOf } from "../data-api/errors.ts";
@@ -44,9 +44,7 @@ async function problemOfRecord({ copy, knownContributor, deadline }: CopyChecks)
 }
 
 async function problemsOfCounts({ copy, live, deadline }: CopyChecks): Promise<string[]> {
-  const [found = [], expected = []] = (
-    await Promise.all([copy, live.catalogue].map((each) => execute(copies.counts(), deadline, each)))
-  ).flat();
+  const [found = [], expected = []] = await firstRows(copies.counts(), [copy, live.catalogue], deadline);
   return ["contributors", "publishers", "series"].flatMap((table, column) => {
     const [rows, liveRows] = [integer(found, column), integer(expected, column)];
     return rows < shareMin * liveRows ? [`The copy has ${rows} ${table}, the live database ${liveRows}`] : [];
@@ -57,11 +55,12 @@ async function problemOfLedger({ copy, live, hours, deadline }: CopyChecks): Pro
   const [newest] = await execute(copies.lastChangeBefore(hours), deadline, live.ledger);
   if (!newest) return undefined;
   const id = integer(newest, 0);
-  const [found = [], expected = []] = (
-    await Promise.all([copy, live.ledger].map((each) => execute(copies.ledgerUpTo(id), deadline, each)))
-  ).flat();
+  const [found = [], expected = []] = await firstRows(copies.ledgerUpTo(id), [copy, live.ledger], deadline);
   const last = integerOrNull(found, 0);
   if (last !== id)
     return `The copy is too old: its ledger ends at ${last}, and ${id} was written more than ${hours} hours ago`;
   return textOrNull(found, 1) === textOrNull(expected, 1) ? undefined : `The ledger differs before its change ${id}`;
 }
+
+const firstRows = async (statement: Sql, targets: readonly Target[], deadline: number) =>
+  (await Promise.all(targets.map((each) => execute(statement, deadline, each)))).flat();

@@ -1,10 +1,6 @@
-/** What CloudFormation sends to a custom resource (CloudFormation, "Custom resource reference"). */
-interface Request {
-  readonly ResponseURL: string;
-  readonly StackId: string;
-  readonly RequestId: string;
-  readonly LogicalResourceId: string;
-}
+import type { OperatorPayload } from "./payloads.ts";
+
+type Request = OperatorPayload<"ops/migrate-on-deploy" | "ops/release-on-deploy">;
 
 /** CloudFormation reads 4,096 bytes of a response. */
 const reasonLengthMax = 2_000;

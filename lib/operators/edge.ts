@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { CloudFrontClient, CreateInvalidationCommand } from "@aws-sdk/client-cloudfront";
-import { isFault, retry, timeouts } from "../aws/retry.ts";
+import { type AttemptOptions, isFault, retry, timeouts } from "../aws/retry.ts";
 
 /** The SDK makes one attempt only, as for the Data API (lib/data-api/client.ts). */
 const client = new CloudFrontClient({ maxAttempts: 1, requestHandler: timeouts });
@@ -34,10 +34,18 @@ export async function invalidate(
   deadline: number,
   reference: string = randomUUID(),
 ): Promise<void> {
-  const Paths = { Quantity: items.length, Items: [...items] };
-  const command = new CreateInvalidationCommand({
-    DistributionId: distribution,
-    InvalidationBatch: { CallerReference: reference, Paths },
-  });
-  await retry((options) => client.send(command, options), mayBeAcceptedLater, deadline);
+  const attempt = (options?: AttemptOptions) => createInvalidation(distribution, items, reference, options);
+  await retry(attempt, mayBeAcceptedLater, deadline);
 }
+
+/** @param CallerReference by which CloudFront knows a request that it has already accepted */
+export const createInvalidation = (
+  DistributionId: string | undefined,
+  items: readonly string[],
+  CallerReference: string,
+  options?: AttemptOptions,
+) => {
+  const Paths = { Quantity: items.length, Items: [...items] };
+  const InvalidationBatch = { CallerReference, Paths };
+  return client.send(new CreateInvalidationCommand({ DistributionId, InvalidationBatch }), options);
+};

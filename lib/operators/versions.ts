@@ -1,9 +1,7 @@
 import {
-  type AliasConfiguration,
   DeleteFunctionCommand,
   type FunctionConfiguration,
   type LambdaClient,
-  paginateListAliases,
   paginateListVersionsByFunction,
 } from "@aws-sdk/client-lambda";
 
@@ -19,10 +17,10 @@ export function releaseOf({ Description = "" }: FunctionConfiguration) {
   return { release, migration: Number(migration ?? 0) };
 }
 
-/** Deletes a function's versions but the newest, those of its aliases, and the one that is about to be released. */
+/** Deletes a function's versions but the newest, and the one that is about to be released. */
 export async function pruneVersions(lambda: LambdaClient, functionName: string, released: number): Promise<void> {
   const versions = (await publishedVersions(lambda, functionName)).map(numberOf);
-  const needed = new Set([...versions.slice(-versionsKept), released, ...(await inUse(lambda, functionName))]);
+  const needed = new Set([...versions.slice(-versionsKept), released]);
   for (const version of versions.filter((each) => !needed.has(each))) {
     await deleteVersion(lambda, functionName, version);
   }
@@ -42,9 +40,3 @@ export async function publishedVersions(client: LambdaClient, FunctionName: stri
 }
 
 export const numberOf = ({ Version }: FunctionConfiguration): number => Number(Version);
-
-async function inUse(client: LambdaClient, FunctionName: string): Promise<number[]> {
-  const aliases: AliasConfiguration[] = [];
-  for await (const { Aliases = [] } of paginateListAliases({ client }, { FunctionName })) aliases.push(...Aliases);
-  return aliases.map(({ FunctionVersion }) => Number(FunctionVersion));
-}

@@ -72,7 +72,7 @@ function publishing(stack: Stack, prefix: string, names: readonly string[]): Res
     variables: { FUNCTION_PREFIX: `${prefix}-` },
     policies: {
       Publish: [
-        allow([functions], "PublishVersion", "ListAliases", "ListVersionsByFunction"),
+        allow([functions], "PublishVersion", "ListVersionsByFunction"),
         allow(versions, "InvokeFunction", "GetFunctionConfiguration", "DeleteFunction"),
       ],
     },

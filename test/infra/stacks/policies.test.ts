@@ -106,7 +106,7 @@ const more: Readonly<Record<string, readonly string[]>> = {
 
 /** What `ops-release-on-deploy` may do with the versions of a stage's functions. */
 const onVersions = (stage: string) => [
-  ...["ListAliases", "ListVersionsByFunction", "PublishVersion"].map(
+  ...["ListVersionsByFunction", "PublishVersion"].map(
     (each) => `lambda:${each} function:colophon-${stage}-*`,
   ),
   ...endpoints
