@@ -21,7 +21,7 @@ export const handler = operatorFunction("ops/migrate", async (input, { change, d
   await makeRoles(input.setPasswords);
   if (input.closeOtherDatabases) await closeOtherDatabases();
   const applied = await migrate(migrations, deadline - reserveInMilliseconds);
-  await install(scripts, Object.values(callableFunctions).flat());
+  await install(scripts);
   await grantRights(callableFunctions);
   await change("restore_permissions", permissions);
   return { applied };

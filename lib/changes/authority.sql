@@ -15,7 +15,7 @@ $$;
 -- changes both call this function, since a function keeps its query plans.
 create function caller(
   session_digest text, permission text, user_missing integer, out id bigint, out username text, out status integer
-) language plpgsql stable as $$
+) language plpgsql stable security definer set search_path from current as $$
   declare
     is_valid boolean;
   begin
@@ -68,7 +68,7 @@ $$;
 -- the session ends. A deleted user has none.
 create function session_caller(
   session_digest text, out id bigint, out status integer, out permission_keys text[], out expires_at timestamptz
-) language plpgsql stable as $$
+) language plpgsql stable security definer set search_path from current as $$
   declare
     held integer;
   begin

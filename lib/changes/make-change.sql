@@ -5,7 +5,7 @@
 -- Makes a change for the caller whose session is in the request.
 create function make_change(
   change text, input json, out status integer, out caller_id bigint, out body text, out clock bigint
-) language plpgsql as $$
+) language plpgsql security definer set search_path from current as $$
   declare
     request request = json_populate_record(cast(null as request), input);
     caller caller;
@@ -73,7 +73,7 @@ $$;
 -- nothing.
 create function make_operator_change(
   change text, input json, out status integer, out caller_id bigint, out body text, out clock bigint
-) language plpgsql as $$
+) language plpgsql security definer set search_path from current as $$
   declare
     request request = json_populate_record(cast(null as request), input);
     is_shared boolean = case change

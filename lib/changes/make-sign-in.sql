@@ -47,7 +47,7 @@ $$;
 -- 403 means that the identity is unknown, and 409 that the attempt was made before.
 create function make_sign_in(
   input json, out status integer, out caller_id bigint, out body text, out clock bigint
-) language plpgsql as $$
+) language plpgsql security definer set search_path from current as $$
   declare
     request request = json_populate_record(cast(null as request), input);
     caller caller = signing_in(request);

@@ -5,7 +5,7 @@
 -- record or the caller has just been deleted.
 create function open_record(
   session_digest text, kind text, target bigint, out still_exists boolean, out warning text
-) language plpgsql set lock_timeout = '100ms' as $$
+) language plpgsql security definer set search_path from current set lock_timeout = '100ms' as $$
   declare
     editor bigint = (select id from caller(session_digest, 'edit-' || kind || 's', 401) where caller.status = 200);
     end_at timestamptz = now() + interval '15 minutes';

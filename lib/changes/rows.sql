@@ -216,7 +216,8 @@ $$;
 
 -- A change as people read it: how many records it added, edited and deleted, by kind; which one, if that is the only
 -- one; and its rows, unless it has many records and is not to be described whole.
-create function described_change(described bigint, is_whole boolean) returns jsonb language sql stable as $$
+create function described_change(described bigint, is_whole boolean) returns jsonb
+  language sql stable security definer set search_path from current as $$
   with touched as (
     select
       kind, row.owner,

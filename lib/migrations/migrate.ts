@@ -21,7 +21,13 @@ import type { Migration } from "./tables/all.ts";
  */
 export async function migrate(migrations: readonly Migration[], endBy = Number.POSITIVE_INFINITY): Promise<string[]> {
   await withMigrationLock(async (send) => {
-    await createTable(send);
+    await send(sql`
+      create table if not exists migrations (
+        name text primary key,
+        checksum text not null,
+        applied_at timestamptz not null default now()
+      )
+    `);
     await refuseOtherHistory(migrations, send);
   });
   const applied: string[] = [];
@@ -58,16 +64,6 @@ const emptyDatabase =
   "The database is empty, and before this deployment there was one with data. Is the setting \
 `snapshot` missing? If the database is to begin anew, set `mayBeEmpty` for this deployment";
 
-async function createTable(send: Send): Promise<void> {
-  await send(sql`
-    create table if not exists migrations (
-      name text primary key,
-      checksum text not null,
-      applied_at timestamptz not null default now()
-    )
-  `);
-}
-
 /** @returns whether it was applied now */
 async function apply(migration: Migration, endBy: number): Promise<boolean> {
   const script = { path: `lib/migrations/tables/${migration.name}.sql`, text: migration.text };
@@ -86,9 +82,8 @@ async function apply(migration: Migration, endBy: number): Promise<boolean> {
 /**
  * Installs the database functions of this release, unless they are installed already. They have their own schema, so
  * earlier releases, which may still be running, go on calling theirs.
- * @param entries the functions that this service calls; they run with the rights of their owner and call the others
  */
-export async function install(scripts: readonly Script[], entries: readonly string[]): Promise<void> {
+export async function install(scripts: readonly Script[]): Promise<void> {
   await withMigrationLock(async (send) => {
     const [installed] = await send(sql`
       insert into releases as release (schema)
@@ -100,26 +95,9 @@ export async function install(scripts: readonly Script[], entries: readonly stri
     // A schema without a row in `releases` was left by something else.
     await send(sql`drop schema if exists ${raw(release)} cascade`);
     await send(sql`create schema ${raw(release)}`);
-    await send(sql`set local search_path = ${raw(release)}, public`);
+    // Functions that run with the rights of their owner keep this path: so they find each other and the tables, whatever a
+    // caller sets or creates.
+    await send(sql`set local search_path = ${raw(release)}, public, pg_temp`);
     for (const script of scripts) await runScript(script, send);
-    await send(raw(makeEntries(entries)));
   });
 }
-
-/** With a fixed search path they find each other and the tables, whatever a caller sets or creates. */
-const makeEntries = (entries: readonly string[]) => `
-  do $$
-    declare
-      entry text;
-    begin
-      for entry in
-        select cast(cast(oid as regprocedure) as text)
-        from pg_proc
-        where pronamespace = cast('${release}' as regnamespace)
-          and proname in (${entries.map((name) => `'${name}'`).join()})
-      loop
-        execute 'alter function ' || entry || ' security definer set search_path = ${release}, public, pg_temp';
-      end loop;
-    end
-  $$
-`;

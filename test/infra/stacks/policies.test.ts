@@ -106,9 +106,7 @@ const more: Readonly<Record<string, readonly string[]>> = {
 
 /** What `ops-release-on-deploy` may do with the versions of a stage's functions. */
 const onVersions = (stage: string) => [
-  ...["ListVersionsByFunction", "PublishVersion"].map(
-    (each) => `lambda:${each} function:colophon-${stage}-*`,
-  ),
+  ...["ListVersionsByFunction", "PublishVersion"].map((each) => `lambda:${each} function:colophon-${stage}-*`),
   ...endpoints
     .filter((each) => settings.stages.some((it) => it.name === stage && isServed(each, it)))
     .flatMap((each) =>
