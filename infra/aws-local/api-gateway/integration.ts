@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import type { Lambda, StreamedInvocation } from "../lambda/lambda.ts";
+import type { Lambda } from "../lambda/lambda.ts";
 import type { FunctionError } from "../lambda/messages.ts";
 import type { Integration, MockIntegration } from "./document.ts";
 import { GatewayError } from "./gateway-responses.ts";
@@ -15,11 +15,6 @@ export interface IntegrationOptions {
   readonly binaryTypes: readonly string[];
 }
 
-/** The function's code does not build; on AWS it would not have been deployed. */
-export class BuildError extends Error {
-  override readonly name = "BuildError";
-}
-
 /** Gives the result of an integration for a request, which it gets as the event of a proxy integration. */
 export async function integrate(
   integration: Integration,
@@ -29,8 +24,9 @@ export async function integrate(
   if (integration.type === "mock") return mock(integration, event);
   const { uri: name, responseTransferMode, timeoutInMillis = timeoutInMilliseconds } = integration;
   if (responseTransferMode === "STREAM") return await streamed(lambda, name, event, timeoutInMillis);
-  const acceptsBinary = isBinary(event.headers, "accept", binaryTypes);
-  return await buffered(lambda, name, event, timeoutInMillis, acceptsBinary);
+  const invocation = await inTime(lambda.invoke(name, event), timeoutInMillis);
+  if ("error" in invocation) return failed(invocation.error);
+  return resultOf(invocation.result, isBinary(event.headers, "accept", binaryTypes)) ?? malformed(name);
 }
 
 function mock({ requestTemplates, responses }: MockIntegration, event: APIGatewayProxyEvent): ProxyResult {
@@ -43,34 +39,24 @@ function mock({ requestTemplates, responses }: MockIntegration, event: APIGatewa
   return { statusCode: Number(statusCode), headers: [...responseParameters, ...headers], body: Buffer.from(text) };
 }
 
-type Invoker = IntegrationOptions["lambda"];
-
-/** Lambda proxy integration with ResponseTransferMode BUFFERED. */
-async function buffered(
-  lambda: Invoker,
+/** Settles when the head has arrived. */
+async function streamed(
+  lambda: IntegrationOptions["lambda"],
   name: string,
   event: unknown,
   milliseconds: number,
-  acceptsBinary: boolean,
-): Promise<ProxyResult> {
-  const invocation = await inTime(lambda.invoke(name, event), milliseconds);
-  if ("error" in invocation) throw errorOf(invocation.error);
-  return resultOf(invocation.result, acceptsBinary) ?? malformed(name);
-}
-
-/** Lambda proxy integration with ResponseTransferMode STREAM; settles when the head has arrived. */
-async function streamed(lambda: Invoker, name: string, event: unknown, milliseconds: number): Promise<StreamedResult> {
+): Promise<ProxyResult | StreamedResult> {
   const endsAt = performance.now() + milliseconds;
   const work = lambda.stream(name, event);
   const invocation = await inTime(work, milliseconds).catch((error: unknown) => {
-    work.then(abandon, () => {});
+    work.then((late) => "body" in late && late.body.destroy()).catch(() => {});
     throw error;
   });
-  if ("error" in invocation) throw errorOf(invocation.error);
+  if ("error" in invocation) return failed(invocation.error);
   const { body: stream } = invocation;
   const head = headOf(invocation.head);
   if (!head) {
-    abandon(invocation);
+    stream.destroy();
     return malformed(name);
   }
   const timer = setTimeout(() => stream.destroy(new GatewayError("INTEGRATION_TIMEOUT")), endsAt - performance.now());
@@ -78,12 +64,10 @@ async function streamed(lambda: Invoker, name: string, event: unknown, milliseco
   return { ...head, stream };
 }
 
-/** The error for a function that has failed; the runtime has logged the reason. */
-const errorOf = ({ errorType, errorMessage }: FunctionError) =>
-  errorType === "BuildFailure" ? new BuildError(errorMessage) : new GatewayError("INTEGRATION_FAILURE");
-
-function abandon(invocation: StreamedInvocation): void {
-  if ("body" in invocation) invocation.body.destroy();
+/** The result of a function that has failed. Only a developer gets a reason: on AWS code that does not build is not deployed. */
+function failed({ errorType, errorMessage }: FunctionError): ProxyResult {
+  if (errorType !== "BuildFailure") throw new GatewayError("INTEGRATION_FAILURE");
+  return { statusCode: 500, headers: [], body: Buffer.from(JSON.stringify({ message: errorMessage })) };
 }
 
 function malformed(name: string): never {

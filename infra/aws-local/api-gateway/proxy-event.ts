@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { APIGatewayEventIdentity, APIGatewayProxyEvent } from "aws-lambda";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import { GatewayError } from "./gateway-responses.ts";
 
 export interface Call {
   readonly request: IncomingMessage;
@@ -16,15 +17,10 @@ export interface Call {
   readonly pathParameters: Readonly<Record<string, string>> | null;
 }
 
-/** A request whose path or query API Gateway rejects. */
-export class MalformedRequest extends Error {
-  override readonly name = "MalformedRequest";
-}
-
 /**
  * The event of a REST API's Lambda proxy integration (API Gateway, "Input format of a Lambda function for proxy
  * integration").
- * @throws {MalformedRequest} when path or query are not properly encoded
+ * @throws {GatewayError} when path or query are not properly encoded
  */
 export function proxyEvent(call: Call): APIGatewayProxyEvent {
   const { request, path, search, body, binaryTypes, resource, pathParameters } = call;
@@ -72,7 +68,23 @@ function requestContext({ request, requestId, path }: Call) {
     authorizer: null,
     domainName: request.headers.host ?? "localhost",
     extendedRequestId: randomUUID(),
-    identity: identityOf(request),
+    identity: {
+      accessKey: null,
+      accountId: null,
+      apiKey: null,
+      apiKeyId: null,
+      caller: null,
+      clientCert: null,
+      cognitoAuthenticationProvider: null,
+      cognitoAuthenticationType: null,
+      cognitoIdentityId: null,
+      cognitoIdentityPoolId: null,
+      principalOrgId: null,
+      sourceIp: addressOf(request),
+      user: null,
+      userAgent: request.headers["user-agent"] ?? null,
+      userArn: null,
+    },
     path,
     protocol: `HTTP/${request.httpVersion}`,
     requestId,
@@ -82,24 +94,6 @@ function requestContext({ request, requestId, path }: Call) {
     stage: "local",
   };
 }
-
-const identityOf = (request: IncomingMessage): APIGatewayEventIdentity => ({
-  accessKey: null,
-  accountId: null,
-  apiKey: null,
-  apiKeyId: null,
-  caller: null,
-  clientCert: null,
-  cognitoAuthenticationProvider: null,
-  cognitoAuthenticationType: null,
-  cognitoIdentityId: null,
-  cognitoIdentityPoolId: null,
-  principalOrgId: null,
-  sourceIp: addressOf(request),
-  user: null,
-  userAgent: request.headers["user-agent"] ?? null,
-  userArn: null,
-});
 
 /** An IPv4 address without the prefix that a socket for IPv4 and IPv6 puts before it. */
 const addressOf = ({ socket }: IncomingMessage) => (socket.remoteAddress ?? "127.0.0.1").replace(/^::ffff:/, "");
@@ -133,7 +127,7 @@ function headersOf(request: IncomingMessage): Pair[] {
  * API Gateway, "Important notes for REST APIs": `|`, `{` and `}` must be encoded, and `;` splits a query as `&` does.
  */
 function queryOf(search: string): Pair[] {
-  if (/[|{}]/.test(search)) throw new MalformedRequest("Plain |, { or } in the query");
+  if (/[|{}]/.test(search)) throw new GatewayError("BAD_REQUEST_PARAMETERS");
   return search
     .split(/[&;]/)
     .filter((part) => part !== "")
@@ -154,7 +148,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new MalformedRequest(`Not properly encoded: ${text}`);
+    throw new GatewayError("BAD_REQUEST_PARAMETERS");
   }
 }
 

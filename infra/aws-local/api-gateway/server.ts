@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import { listen } from "../http/listen.ts";
 import { isForThisMachine } from "../http/loopback.ts";
 import { read } from "../http/request-body.ts";
 import { RequestTooLarge, TooManyRequests } from "../lambda/refusals.ts";
 import { readDocument } from "./document.ts";
 import { GatewayError, type GatewayResponseType, gatewayResponse } from "./gateway-responses.ts";
-import { BuildError, type IntegrationOptions, integrate } from "./integration.ts";
-import { MalformedRequest, proxyEvent } from "./proxy-event.ts";
+import { type IntegrationOptions, integrate } from "./integration.ts";
+import { proxyEvent } from "./proxy-event.ts";
 import { type ProxyResult, type StreamedResult, sendResult, sendStream } from "./proxy-result.ts";
 import { router } from "./routes.ts";
 
@@ -78,7 +78,7 @@ export async function startApiGateway(options: ApiGatewayOptions) {
     return await integrate(integration, event, { lambda, binaryTypes, timeoutInMilliseconds });
   };
 
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const requestId = randomUUID();
     try {
       if (!isForThisMachine(request)) throw new GatewayError("ACCESS_DENIED");
@@ -90,25 +90,24 @@ export async function startApiGateway(options: ApiGatewayOptions) {
     } catch (error) {
       // The status has been sent: the broken connection tells the client that the response is incomplete.
       if (response.headersSent || request.errored) return void response.destroy();
-      const result =
-        error instanceof BuildError
-          ? { statusCode: 500, headers: [], body: Buffer.from(JSON.stringify({ message: error.message })) }
-          : gatewayResponse(definitions, responseTypeOf(error), request.headers);
+      const result = gatewayResponse(definitions, responseTypeOf(error), request.headers);
       await sendResult(request, response, result, compressedBytesMin);
     }
   };
 
-  return await listen({
-    port,
-    headerBytesMax,
-    handle: (request, response) => {
-      handle(request, response).catch((error: unknown) => {
-        console.error(error);
-        response.destroy();
-      });
-    },
-    clientError: (error, socket) => rejectMalformed(error, socket, gatewayResponse(definitions, "DEFAULT_4XX", {})),
-  });
+  const handle = (request: IncomingMessage, response: ServerResponse) =>
+    respond(request, response).catch((error: unknown) => {
+      console.error(error);
+      response.destroy();
+    });
+  const create = () =>
+    createServer({ maxHeaderSize: headerBytesMax }, handle)
+      // Node's own 417 has no body. A server may as well ignore what it does not know (RFC 9110, 10.1.1).
+      .on("checkExpectation", handle)
+      .on("clientError", (error, socket) =>
+        rejectMalformed(error, socket, gatewayResponse(definitions, "DEFAULT_4XX", {})),
+      );
+  return await listen(create, port);
 }
 
 function responseTypeOf(error: unknown): GatewayResponseType {
@@ -116,13 +115,12 @@ function responseTypeOf(error: unknown): GatewayResponseType {
   if (error instanceof RequestTooLarge) return "REQUEST_TOO_LARGE";
   // API Gateway turns Lambda's 429 into the response type INTEGRATION_FAILURE.
   if (error instanceof TooManyRequests) return "INTEGRATION_FAILURE";
-  if (error instanceof MalformedRequest) return "BAD_REQUEST_PARAMETERS";
   console.error(error);
   return "DEFAULT_5XX";
 }
 
 /** Answers bytes that are not HTTP, and headers that are longer than API Gateway accepts. */
-function rejectMalformed(error: NodeJS.ErrnoException, socket: Socket, { statusCode, headers, body }: ProxyResult) {
+function rejectMalformed(error: NodeJS.ErrnoException, socket: Duplex, { statusCode, headers, body }: ProxyResult) {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const lines = [
     `HTTP/1.1 ${statusCode} Refused`,
