@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { listenToClients } from "../http/listen.ts";
+import { sendJson } from "../http/send-json.ts";
 import { ServiceError } from "../http/service-error.ts";
 import type { Key } from "../http/signature.ts";
 import { bodyReader } from "../http/signed-body.ts";
@@ -84,7 +85,7 @@ export async function startDataApi(options: DataApiOptions) {
   const server = createServer(async (request, response) => {
     try {
       const text = await respond(request, response);
-      if (text !== undefined) send(response, 200, text);
+      if (text !== undefined) sendJson(response, 200, text);
     } catch (error) {
       sendError(response, translate(error));
     }
@@ -117,15 +118,5 @@ function readJson(text: string): unknown {
 
 function sendError(response: ServerResponse, { status, type, message, members }: ServiceError): void {
   const body = { __type: type, code: type, ...(message && { message }), ...members };
-  send(response, status, JSON.stringify(body), { "x-amzn-errortype": type });
-}
-
-function send(response: ServerResponse, status: number, text: string, headers = {}): void {
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(text),
-    "x-amzn-requestid": crypto.randomUUID(),
-    ...headers,
-  });
-  response.end(text);
+  sendJson(response, status, JSON.stringify(body), { "x-amzn-errortype": type });
 }

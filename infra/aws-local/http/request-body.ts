@@ -4,17 +4,12 @@ import type { IncomingMessage } from "node:http";
 export async function read(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
   const { headers } = request;
   if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return Buffer.alloc(0);
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
   const chunks: Buffer[] = [];
   let bytes = 0;
-  request.on("data", (chunk: Buffer) => {
+  for await (const chunk of request) {
     bytes += chunk.length;
     if (bytes <= bytesMax) chunks.push(chunk);
     else chunks.length = 0;
-  });
-  request.once("end", () =>
-    resolve(bytes > bytesMax ? undefined : chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)),
-  );
-  request.once("error", reject);
-  return await promise;
+  }
+  return bytes > bytesMax ? undefined : Buffer.concat(chunks);
 }

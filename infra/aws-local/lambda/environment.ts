@@ -26,8 +26,13 @@ export interface Run {
   readonly over: Promise<void>;
 }
 
+export interface StreamedResult {
+  readonly head: Prelude;
+  readonly body: Readable;
+}
+
 /** The result as JSON text, or a stream. */
-export type InvocationResult = { readonly text: string } | { readonly head: Prelude; readonly body: Readable };
+export type InvocationResult = { readonly text: string } | StreamedResult;
 
 /** A function has failed. */
 export class Failure extends Error {
@@ -38,13 +43,6 @@ export class Failure extends Error {
     super(reason.errorMessage);
     this.reason = reason;
   }
-}
-
-interface Work {
-  readonly requestId: string;
-  readonly handlers: Handlers<FromRuntime>;
-  /** The environment has ended before the work was done. */
-  fail(reason: FunctionError): void;
 }
 
 /** How long loading a function may take (AWS, "Understanding the Lambda execution environment lifecycle"). */
@@ -82,14 +80,22 @@ export function openEnvironment(
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: memoryInMegabytes, maxYoungGenerationSizeMb: youngGenerationInMegabytes },
   });
-  let work: Work | undefined;
+  /** Of the work that is done: loading, or an invocation. */
+  let handlers: Handlers<FromRuntime> | undefined;
+  let requestId = "";
   let hasEnded = false;
   let cause: Error | undefined;
 
   const log: Handlers<FromRuntime> = { log: ({ level, text }) => print(level, text) };
   const receive = (messages: readonly Message<FromRuntime>[]) => {
-    for (const message of messages) handleMessage({ ...log, ...work?.handlers }, message);
+    for (const message of messages) handleMessage({ ...log, ...handlers }, message);
   };
+  /** The environment ends before the work is done. */
+  const fail = (reason: FunctionError) =>
+    receive([
+      { kind: "failed", value: reason },
+      { kind: "done", value: undefined },
+    ]);
   const send = <Kind extends keyof ToRuntime>(kind: Kind, value: ToRuntime[Kind]) => port.postMessage({ kind, value });
 
   port.on("message", receive);
@@ -100,7 +106,7 @@ export function openEnvironment(
     for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port)) receive(left.message);
     hasEnded = true;
     port.close();
-    work?.fail(exitError(work.requestId, code, cause));
+    fail(exitError(requestId, code, cause));
   });
   // An environment that waits for an invocation keeps no process alive.
   worker.unref();
@@ -111,26 +117,25 @@ export function openEnvironment(
   };
 
   /** Returns the function that ends the work. */
-  const begin = (next: Work, timeoutInMilliseconds: number) => {
-    const timer = isDebugged
-      ? undefined
-      : setTimeout(() => {
-          void end();
-          next.fail(timeoutError(next.requestId, timeoutInMilliseconds));
-        }, timeoutInMilliseconds);
-    work = next;
+  const begin = (next: Handlers<FromRuntime>, timeoutInMilliseconds: number) => {
+    const timeout = () => {
+      void end();
+      fail(timeoutError(requestId, timeoutInMilliseconds));
+    };
+    const timer = isDebugged ? undefined : setTimeout(timeout, timeoutInMilliseconds);
+    handlers = next;
     port.ref();
     return () => {
       clearTimeout(timer);
-      work = undefined;
+      handlers = undefined;
       port.unref();
     };
   };
 
   const load = async () => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const fail = (reason: FunctionError) => reject(new Failure(reason));
-    const finish = begin({ requestId: "", handlers: { loaded: resolve, failed: fail }, fail }, loadingInMilliseconds);
+    const failed = (reason: FunctionError) => reject(new Failure(reason));
+    const finish = begin({ loaded: resolve, failed }, loadingInMilliseconds);
     return await promise.finally(finish);
   };
 
@@ -150,47 +155,40 @@ export function openEnvironment(
             if (!isFirstDue) send("pull", undefined);
           },
           destroy(error, callback) {
-            if (work === current) send("abandon", undefined);
+            if (handlers === current) send("abandon", undefined);
             callback(error);
           },
         });
-      const fail = (reason: FunctionError) => {
-        const failure = new Failure(reason);
-        response.reject(failure);
-        // Without a listener the error would be uncaught; a caller that has no body yet gets it from `response`.
-        body?.on("error", () => {}).destroy(failure);
-      };
       const finish = () => {
         done();
         over.resolve();
       };
-      const current: Work = {
-        requestId: invoke.requestId,
-        handlers: {
-          result(text) {
-            response.resolve({ text });
-            finish();
-          },
-          head(head) {
-            body = openBody();
-            response.resolve({ head, body });
-          },
-          chunk(bytes) {
-            isFirstDue = false;
-            body?.push(bytes);
-          },
-          end: () => void body?.push(null),
-          failed: fail,
-          done: finish,
-        },
-        fail(reason) {
-          fail(reason);
+      const current: Handlers<FromRuntime> = {
+        result(text) {
+          response.resolve({ text });
           finish();
         },
+        head(head) {
+          body = openBody();
+          response.resolve({ head, body });
+        },
+        chunk(bytes) {
+          isFirstDue = false;
+          body?.push(bytes);
+        },
+        end: () => void body?.push(null),
+        failed(reason) {
+          const failure = new Failure(reason);
+          response.reject(failure);
+          // Without a listener the error would be uncaught; a caller that has no body yet gets it from `response`.
+          body?.on("error", () => {}).destroy(failure);
+        },
+        done: finish,
       };
+      requestId = invoke.requestId;
       const done = begin(current, invoke.timeoutInMilliseconds);
       send("invoke", invoke);
-      Atomics.add(sent, 0, 1);
+      Atomics.store(sent, 0, 1);
       Atomics.notify(sent, 0);
       return { result: response.promise, over: over.promise };
     },

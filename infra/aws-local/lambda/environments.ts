@@ -35,7 +35,7 @@ export function openEnvironments(options: EnvironmentsOptions) {
   const idle = new Map<Environment, NodeJS.Timeout>();
   /** Those whose invocation has not taken long yet. */
   const running = new Map<Environment, NodeJS.Timeout>();
-  const waiting = new Set<Waiting>();
+  const waiting: Waiting[] = [];
   let runningMax = availableParallelism();
   let opening = 0;
 
@@ -53,13 +53,13 @@ export function openEnvironments(options: EnvironmentsOptions) {
   /** Runs whenever an invocation begins to wait or takes long, and whenever an environment is free or has ended. */
   const runWaiting = () => {
     for (const environment of [...idle.keys()].reverse()) {
-      if (waiting.size === 0 || running.size >= runningMax) break;
+      if (waiting.length === 0 || running.size >= runningMax) break;
       takeIdle(environment);
       if (environment.hasEnded) void end(environment);
       else begin(environment);
     }
     const isRoom = () => opening + loaded.size < limits.environments && opening + running.size < runningMax;
-    while (opening < waiting.size && isRoom()) void open();
+    while (opening < waiting.length && isRoom()) void open();
   };
 
   const begin = (environment: Environment) => {
@@ -68,7 +68,7 @@ export function openEnvironments(options: EnvironmentsOptions) {
       runWaiting();
     };
     running.set(environment, setTimeout(endTurn, limits.longInMilliseconds).unref());
-    shift(waiting)?.resolve(environment);
+    waiting.shift()?.resolve(environment);
   };
 
   /** If the function changes meanwhile, the invocation that waits gets another environment. */
@@ -79,9 +79,9 @@ export function openEnvironments(options: EnvironmentsOptions) {
     try {
       // Not in turn: it may wait for another function, which opens meanwhile.
       await prepare();
-      environment = await whenProcessorFree(async () => (waiting.size > 0 ? await load() : undefined));
+      environment = await whenProcessorFree(async () => (waiting.length > 0 ? await load() : undefined));
     } catch (error) {
-      if (changes === changesBefore) shift(waiting)?.reject(error);
+      if (changes === changesBefore) waiting.shift()?.reject(error);
     }
     opening -= 1;
     if (environment) {
@@ -119,12 +119,13 @@ export function openEnvironments(options: EnvironmentsOptions) {
    */
   const acquire = async () => {
     const next = Promise.withResolvers<Environment>();
-    waiting.add(next);
+    waiting.push(next);
     runWaiting();
-    if (!waiting.has(next)) return await next.promise;
+    if (!waiting.includes(next)) return await next.promise;
     // A new environment is waited for: the function may have to be built for it.
     const throttle = () => {
-      if (opening > 0 || !waiting.delete(next)) return;
+      if (opening > 0 || !waiting.includes(next)) return;
+      waiting.splice(waiting.indexOf(next), 1);
       next.reject(new TooManyRequests());
     };
     const timer = setInterval(throttle, limits.gatewayInMilliseconds / 2);
@@ -151,15 +152,8 @@ export function openEnvironments(options: EnvironmentsOptions) {
 
     async close() {
       const stopping = new Failure({ errorType: "ServiceException", errorMessage: "Lambda is stopping" });
-      for (let next = shift(waiting); next; next = shift(waiting)) next.reject(stopping);
+      for (const next of waiting.splice(0)) next.reject(stopping);
       await Promise.all([...loaded.keys(), ...loading].map(end));
     },
   };
-}
-
-/** Takes the first item out of a set. */
-function shift<Item>(items: Set<Item>): Item | undefined {
-  const [first] = items;
-  if (first !== undefined) items.delete(first);
-  return first;
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { sendJson } from "../http/send-json.ts";
 import { ServiceError } from "../http/service-error.ts";
 import type { Key } from "../http/signature.ts";
 import { bodyReader } from "../http/signed-body.ts";
@@ -54,7 +55,8 @@ export const invokeApi = (lambda: Lambda, key: Key, versions: ReadonlyMap<string
     const [, target, query] = invocations.exec(request.url ?? "") ?? [];
     if (target === undefined || request.method !== "POST") return false;
     const version = new URLSearchParams(query).get("Qualifier") ?? latest;
-    send(response, await respond(request, target, version).catch(errorResponse));
+    const { status, body, headers } = await respond(request, target, version).catch(errorResponse);
+    sendJson(response, status, body === undefined ? "" : JSON.stringify(body), headers);
     return true;
   };
 };
@@ -74,15 +76,4 @@ function errorResponse(error: unknown): InvokeResponse {
   // The message of a throttled request alone begins with a small letter (Lambda API reference, "Invoke").
   const body = { Type: "User", [status === 429 ? "message" : "Message"]: message, ...members };
   return { status, body, headers: { "x-amzn-ErrorType": type } };
-}
-
-function send(response: ServerResponse, { status, body, headers }: InvokeResponse): void {
-  const text = body === undefined ? "" : JSON.stringify(body);
-  response.writeHead(status, {
-    "Content-Type": "application/json",
-    "x-amzn-RequestId": crypto.randomUUID(),
-    ...(status === 204 ? {} : { "Content-Length": Buffer.byteLength(text) }),
-    ...headers,
-  });
-  response.end(text);
 }

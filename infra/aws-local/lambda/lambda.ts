@@ -2,16 +2,14 @@ import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Failure, type InvocationResult, openEnvironment } from "./environment.ts";
+import { Failure, type InvocationResult, openEnvironment, type StreamedResult } from "./environment.ts";
 import { type Environments, openEnvironments } from "./environments.ts";
 import { openLimiter } from "./limiter.ts";
 import { type FunctionError, type LogLevel, responseTooLarge } from "./messages.ts";
 import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
 import { type FunctionSettings, type LambdaLimits, lambdaLimits, type Variables } from "./settings.ts";
-import type { Prelude } from "./stream.ts";
 
 export interface LambdaOptions {
   /** Where the built functions are: `<outdir>/admin/list/index.mjs` is the function `admin-list`. */
@@ -34,9 +32,7 @@ export type Print = (level: LogLevel, text: string) => void;
 const throttlePauseInMilliseconds = 1_000;
 
 export type Invocation = { readonly result: unknown } | { readonly error: FunctionError };
-export type StreamedInvocation =
-  | { readonly head: Prelude; readonly body: Readable }
-  | { readonly error: FunctionError };
+export type StreamedInvocation = StreamedResult | { readonly error: FunctionError };
 
 /** Runs functions as Lambda does, each in environments of its own. */
 export interface Lambda {
@@ -103,8 +99,12 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
 
   const poolOf = (name: string): Environments => {
     const pool = environments.get(name);
-    if (!pool) throw new Failure(notFound(name));
-    return pool;
+    if (pool) return pool;
+    throw new Failure({
+      errorType: "ResourceNotFoundException",
+      errorMessage: `Function not found: ${name}`,
+      trace: [],
+    });
   };
 
   /** Runs a function. When it fails, returns Lambda's error. */
@@ -183,7 +183,7 @@ function textOf(event: unknown, bytesMax: number): string {
   throw new RequestTooLarge(`Request must be smaller than ${bytesMax} bytes for the InvokeFunction operation`);
 }
 
-async function collect({ head, body }: { head: Prelude; body: Readable }, bytesMax: number): Promise<unknown> {
+async function collect({ head, body }: StreamedResult, bytesMax: number): Promise<unknown> {
   const bytes = await buffer(body);
   const text = bytes.toString();
   const result = Buffer.from(text).equals(bytes)
@@ -192,12 +192,6 @@ async function collect({ head, body }: { head: Prelude; body: Readable }, bytesM
   if (Buffer.byteLength(JSON.stringify(result)) > bytesMax) throw new Failure(responseTooLarge(bytesMax));
   return result;
 }
-
-const notFound = (name: string): FunctionError => ({
-  errorType: "ResourceNotFoundException",
-  errorMessage: `Function not found: ${name}`,
-  trace: [],
-});
 
 const noStream: FunctionError = {
   errorType: "Runtime.MalformedStreamingHandler",

@@ -11,7 +11,7 @@ export interface FunctionError {
 /** What a runtime thread is started with. */
 export interface Start {
   readonly port: MessagePort;
-  /** Counts the invocations that were sent. The runtime waits until the count is higher than that of the invocations it has begun. */
+  /** 1 when an invocation was sent, for which the runtime waits; 0 when the runtime has begun it. */
   readonly sent: Int32Array;
   /** A debugger sets its breakpoints between invocations, so the runtime must not block its thread then. */
   readonly isDebugged: boolean;

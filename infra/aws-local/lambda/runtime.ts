@@ -19,9 +19,10 @@ import { isStreamingHandler, provideAwsLambda, ResponseStream, runtimeError } fr
 type Handler = (event: unknown, ...rest: unknown[]) => unknown;
 
 const { port, sent, isDebugged, name, file, imports, memoryInMegabytes }: Start = workerData;
-let begun = 0;
-const invocations: Invoke[] = [];
-const takeInvocation = (invoke: Invoke) => void invocations.push(invoke);
+let invocation: Invoke | undefined;
+const takeInvocation = (invoke: Invoke) => {
+  invocation = invoke;
+};
 /** A message for a stream that has ended is ignored. */
 let handlers: Handlers<ToRuntime> = { invoke: takeInvocation };
 
@@ -44,21 +45,17 @@ const receive = (message: Message<ToRuntime>) => handleMessage(handlers, message
  */
 async function nextInvocation(): Promise<Invoke> {
   if (isDebugged) await isSent();
-  else Atomics.wait(sent, 0, begun);
-  for (;;) {
-    const invoke = invocations.shift();
-    if (!invoke) {
-      receive(receiveMessageOnPort(port)?.message);
-      continue;
-    }
-    begun += 1;
-    return invoke;
-  }
+  else Atomics.wait(sent, 0, 0);
+  Atomics.store(sent, 0, 0);
+  while (!invocation) receive(receiveMessageOnPort(port)?.message);
+  const next = invocation;
+  invocation = undefined;
+  return next;
 }
 
 async function isSent(): Promise<void> {
   port.ref();
-  await Atomics.waitAsync(sent, 0, begun).value;
+  await Atomics.waitAsync(sent, 0, 0).value;
   port.unref();
 }
 
