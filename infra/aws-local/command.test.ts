@@ -95,7 +95,7 @@ describe("aws-local", () => {
     ["a document that is no JSON", ["--api", "broken.json", ...functions], /^broken\.json: /],
     ["an unknown setting", ["--api", "api.json", "--functions", "misspelt"], /^misspelt\/settings\.json: .*tmeout/],
     ["an unknown command", ["s3"], /^Unknown command s3$/],
-    ["a port that is none", ["data-api", "--port", "none"], /^options.port should be >= 0 and < 65536/],
+    ["a port that is none", [...api, "--port", "none"], /^options.port should be >= 0 and < 65536/],
     ["a port that is taken", [...api, "--port", "taken"], /^Port \d+ is taken$/],
   ])("tells in one line of %s, and ends", async (_, words, line) => {
     const { port } = taken.address() as AddressInfo;

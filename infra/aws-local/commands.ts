@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -5,7 +6,6 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { clientVariables } from "./client-variables.ts";
 import { startDataApi } from "./data-api/server.ts";
-import { isFree } from "./http/free-port.ts";
 import { newKey } from "./http/signature.ts";
 import type { FunctionSettings } from "./lambda/settings.ts";
 import { openDatabase } from "./postgres/database.ts";
@@ -34,11 +34,11 @@ const flags = {
 
 type Flags = ReturnType<typeof parseArgs<{ options: typeof flags }>>["values"];
 
-const closers: (() => Promise<unknown>)[] = [];
+const started = new AsyncDisposableStack();
 let end = async (code: number, line?: string): Promise<void> => {
   end = async () => {};
   if (line) process.stderr.write(`${line}\n`);
-  for (const close of closers.reverse()) await close().catch((error: unknown) => console.error(lineOf(error)));
+  await started.disposeAsync().catch((error: unknown) => console.error(lineOf(error)));
   process.exit(code);
 };
 
@@ -68,37 +68,28 @@ export async function main(): Promise<void> {
 }
 
 async function startDataApiAlone(values: Flags): Promise<Record<string, string>> {
-  const port = await portOf(values);
   const database = await openDatabase(databaseOf(values, await folderOf(values)), watch);
-  closers.push(database.stop);
+  started.defer(database.stop);
   const key = newKey();
-  const dataApi = await startDataApi({ databaseUrl: database.serverUrl, key, ...port });
-  closers.push(dataApi.close);
+  const dataApi = await startDataApi({ databaseUrl: database.serverUrl, key, ...portOf(values) });
+  started.defer(dataApi.close);
   return { ...clientVariables(key, { dataApiUrl: dataApi.url }), ...databaseVariables(database) };
 }
 
 async function startApi(values: Flags): Promise<Record<string, string>> {
-  const options = {
-    ...(await portOf(values)),
-    document: await readJson(values.api, z.unknown()),
-    functions: { outdir: values.functions, settingsOf: await readSettings(values.functions) },
-  };
+  const document = await readJson(values.api, z.unknown());
+  const settingsOf = await readSettings(values.functions);
   const directory = await folderOf(values);
   const aws = await startAwsLocal({
-    ...options,
+    ...portOf(values),
+    document,
+    functions: { outdir: values.functions, settingsOf },
     database: databaseOf(values, directory),
-    ...(values.bucket.length > 0 && {
-      s3: { directory: join(directory, "s3"), buckets: values.bucket.map(expectBucket) },
-    }),
+    ...(values.bucket.length > 0 && { s3: { directory: join(directory, "s3"), buckets: values.bucket } }),
     ...watch,
   });
-  closers.push(aws.close);
+  started.defer(aws.close);
   return { API_URL: aws.url, ...clientVariables(aws.key, aws), ...databaseVariables(aws.database) };
-}
-
-function expectBucket(name: string): string {
-  if (/^[a-z\d][a-z\d.-]{1,61}[a-z\d]$/.test(name)) return name;
-  throw new Error(`--bucket takes no ${name}`);
 }
 
 /** What a call of the Data API names. */
@@ -108,17 +99,13 @@ const databaseVariables = ({ name }: { name: string }) => ({
   DATABASE_NAME: name,
 });
 
-async function portOf({ port }: Flags): Promise<{ port?: number }> {
-  if (port === undefined) return {};
-  if (!(await isFree(Number(port)))) throw new Error(`Port ${port} is taken`);
-  return { port: Number(port) };
-}
+const portOf = ({ port }: Flags) => (port === undefined ? {} : { port: Number(port) });
 
 /** A temporary folder is removed at the end. */
 async function folderOf({ data }: Flags): Promise<string> {
   if (data !== undefined) return resolve(data);
   const directory = await mkdtemp(join(tmpdir(), "aws-local-"));
-  closers.push(() => rm(directory, { recursive: true }));
+  started.defer(() => rm(directory, { recursive: true }));
   return directory;
 }
 
@@ -137,7 +124,7 @@ const settingsFile = z.record(
 /** The settings in a folder of bundles, if any: of all functions under `*`, and of each under its name. */
 async function readSettings(directory: string): Promise<(name: string) => FunctionSettings> {
   const file = join(directory, "settings.json");
-  const settings = await readJson(file, settingsFile, "{}");
+  const settings = existsSync(file) ? await readJson(file, settingsFile) : {};
   const shared = settings["*"];
   return (name) => {
     const own = settings[name];
@@ -145,15 +132,8 @@ async function readSettings(directory: string): Promise<(name: string) => Functi
   };
 }
 
-async function readJson<Schema extends z.ZodType>(
-  file: string,
-  schema: Schema,
-  ifMissing?: string,
-): Promise<z.output<Schema>> {
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" && ifMissing !== undefined) return ifMissing;
-    throw error;
-  });
+async function readJson<Content>(file: string, schema: z.ZodType<Content>): Promise<Content> {
+  const text = await readFile(file, "utf8");
   try {
     return schema.parse(JSON.parse(text));
   } catch (cause) {

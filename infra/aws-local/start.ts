@@ -52,47 +52,41 @@ export async function startAwsLocal(options: AwsLocalOptions) {
   const { port = await freePort(), key = newKey(), report = () => {} } = options;
   const { onExit = (reason) => report(reason), secrets = ({ serverUrl }) => masterSecret(serverUrl) } = options;
   if (!(await isFree(port))) throw new Error(`Port ${port} is taken`);
-  const closers: (() => Promise<void>)[] = [];
-  const close = async () => {
-    for (const each of closers.splice(0).reverse()) await each();
+  // When one does not start, the others are closed.
+  await using started = new AsyncDisposableStack();
+  const database = await openDatabase(options.database, { report, onExit });
+  started.defer(database.stop);
+  const dataApi = await inThread<DataApiOptions>(
+    {
+      module: import.meta.resolve("./data-api/server.ts"),
+      start: "startDataApi",
+      options: { databaseUrl: database.serverUrl, secrets: secrets(database), key },
+    },
+    (reason) => onExit(`The Data API has ended: ${reason}`),
+  );
+  started.defer(dataApi.close);
+  const s3 = options.s3 && (await startS3({ ...options.s3, key }));
+  if (s3) started.defer(s3.close);
+  const endpoints = { dataApiUrl: dataApi.url, s3Url: s3?.url };
+  const variables = { ...clientVariables(key, endpoints), ...options.functions.variables };
+  const lambda = await startLambda({ ...options.functions, variables });
+  started.defer(lambda.close);
+  const services = { key, database, lambda, ...endpoints };
+  const pages = (await options.beforeOpen?.(services)) ?? [];
+  const gateway = await startApiGateway({
+    port,
+    document: options.document,
+    lambda,
+    pages: [...pages, invokeApi(lambda, key)],
+    // A developer may look at a function that stands at a breakpoint.
+    ...(isDebugged && { timeoutInMilliseconds: hour }),
+  });
+  started.defer(gateway.close);
+  const closers = started.move();
+  return {
+    ...services,
+    /** Of API Gateway, and of Lambda's Invoke API. */
+    url: gateway.url,
+    close: () => closers.disposeAsync(),
   };
-  try {
-    const database = await openDatabase(options.database, { report, onExit });
-    closers.push(database.stop);
-    const dataApi = await inThread<DataApiOptions>(
-      {
-        module: import.meta.resolve("./data-api/server.ts"),
-        start: "startDataApi",
-        options: { databaseUrl: database.serverUrl, secrets: secrets(database), key },
-      },
-      (reason) => onExit(`The Data API has ended: ${reason}`),
-    );
-    closers.push(dataApi.close);
-    const s3 = options.s3 && (await startS3({ ...options.s3, key }));
-    if (s3) closers.push(s3.close);
-    const endpoints = { dataApiUrl: dataApi.url, s3Url: s3?.url };
-    const variables = { ...clientVariables(key, endpoints), ...options.functions.variables };
-    const lambda = await startLambda({ ...options.functions, variables });
-    closers.push(lambda.close);
-    const services = { key, database, lambda, ...endpoints };
-    const pages = (await options.beforeOpen?.(services)) ?? [];
-    const gateway = await startApiGateway({
-      port,
-      document: options.document,
-      lambda,
-      pages: [...pages, invokeApi(lambda, key)],
-      // A developer may look at a function that stands at a breakpoint.
-      ...(isDebugged && { timeoutInMilliseconds: hour }),
-    });
-    closers.push(gateway.close);
-    return {
-      ...services,
-      /** Of API Gateway, and of Lambda's Invoke API. */
-      url: gateway.url,
-      close,
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }

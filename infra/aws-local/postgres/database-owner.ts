@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Client, escapeIdentifier } from "pg";
+import { escapeIdentifier } from "pg";
 import { withConnection } from "./connection.ts";
 
 /**
@@ -13,22 +13,18 @@ import { withConnection } from "./connection.ts";
 export async function createOwnedDatabase(serverUrl: string, name: string, owner = name): Promise<string> {
   const password = randomBytes(16).toString("hex");
   await withConnection(`${serverUrl}/postgres`, async (client) => {
-    await createOwner(client, owner, password);
+    const roles = await client.query("select 1 from pg_roles where rolname = $1", [owner]);
+    if (roles.rowCount === 0) await client.query(`create role ${escapeIdentifier(owner)}`);
+    // The statement takes no parameters.
+    await client.query(
+      `alter role ${escapeIdentifier(owner)} login nosuperuser nocreatedb createrole password '${password}'`,
+    );
     await client.query("revoke connect on database postgres, template1 from public");
-    const { rowCount } = await client.query("select 1 from pg_database where datname = $1", [name]);
-    if (rowCount === 0)
+    const databases = await client.query("select 1 from pg_database where datname = $1", [name]);
+    if (databases.rowCount === 0)
       await client.query(
         `create database ${escapeIdentifier(name)} owner ${escapeIdentifier(owner)} encoding 'UTF8' template template0`,
       );
   });
   return Object.assign(new URL(serverUrl), { username: owner, password }).href;
-}
-
-async function createOwner(client: Client, owner: string, password: string): Promise<void> {
-  const { rowCount } = await client.query("select 1 from pg_roles where rolname = $1", [owner]);
-  if (rowCount === 0) await client.query(`create role ${escapeIdentifier(owner)}`);
-  // The statement takes no parameters.
-  await client.query(
-    `alter role ${escapeIdentifier(owner)} login nosuperuser nocreatedb createrole password '${password}'`,
-  );
 }

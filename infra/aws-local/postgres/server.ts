@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { readFile, realpath, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client } from "pg";
 import { freePort } from "../http/free-port.ts";
 import { createCluster, runningPostgres, stateFile } from "./cluster.ts";
+import { withConnection } from "./connection.ts";
 import { findPrograms, type Programs } from "./programs.ts";
 import { placeOf } from "./root.ts";
 
@@ -122,17 +122,13 @@ async function endLeftover(programs: Programs, directory: string): Promise<void>
  * the machine another process may have its id. Undefined if it is ending.
  */
 async function starterOf(directory: string): Promise<number | undefined> {
-  const url = await runningPostgres(directory).catch(() => undefined);
-  if (url === undefined) return undefined;
-  const client = new Client(`${url}/postgres`);
   try {
-    await client.connect();
-    const { rows } = await client.query<{ cluster_name: string }>("show cluster_name");
-    return Number(rows[0]?.cluster_name.slice(starterPrefix.length));
+    return await withConnection(`${await runningPostgres(directory)}/postgres`, async (client) => {
+      const { rows } = await client.query<{ cluster_name: string }>("show cluster_name");
+      return Number(rows[0]?.cluster_name.slice(starterPrefix.length));
+    });
   } catch {
     return undefined;
-  } finally {
-    await client.end();
   }
 }
 

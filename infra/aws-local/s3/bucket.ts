@@ -22,7 +22,13 @@ export interface Upload {
   readonly key: string;
   readonly headers: ObjectHeaders;
   /** By their numbers. */
-  readonly parts: Map<number, { readonly file: string; readonly etag: string; readonly size: number }>;
+  readonly parts: Map<number, Part>;
+}
+
+export interface Part {
+  readonly file: string;
+  readonly etag: string;
+  readonly size: number;
 }
 
 /**
@@ -42,8 +48,6 @@ const marker = ".marker";
 /** Ends the names of files that are being written, or were when the process was killed. */
 const unfinished = ".unfinished";
 
-const none: readonly string[] = [];
-
 /** Opens the bucket of a folder, which is created if it does not exist. Parts of unfinished uploads are dropped. */
 export async function openBucket(folder: string) {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -55,7 +59,7 @@ export async function openBucket(folder: string) {
 
   /** Of an object, the newest first. */
   const versionsOf = async (key: string): Promise<Version[]> => {
-    const names = (await readdir(folderOf(key)).catch(ignoreMissing)) ?? none;
+    const names = (await readdir(folderOf(key)).catch(ignoreMissing)) ?? [];
     const versions = names.map((name) => ({ id: name.replace(/\..*/, ""), isDeleteMarker: name.endsWith(marker) }));
     return versions.sort((one, other) => Number(other.id) - Number(one.id));
   };

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { ServiceError } from "../http/service-error.ts";
-import type { Bucket, Upload } from "./bucket.ts";
+import type { Bucket, Part, Upload } from "./bucket.ts";
 import { type Call, malformed, type Response } from "./call.ts";
 import { newHeaders, versionHeaders } from "./objects.ts";
 import { contentsOf, element, textOf } from "./xml.ts";
@@ -59,8 +59,6 @@ function uploadOf({ bucket, key, query }: Call): Upload {
     "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed.",
   );
 }
-
-type Part = Upload["parts"] extends Map<number, infer Value> ? Value : never;
 
 /** @throws {ServiceError} when the list names a part that was not uploaded, or one that is too small */
 function partsOf({ parts }: Upload, xml: string): Part[] {

@@ -57,17 +57,17 @@ export async function startS3({
   };
 
   const server = createServer(async (request, response) => {
-    const result = await respond(request).catch(errorResponse);
+    const result = await respond(request).catch((error) => errorResponse(serviceErrorOf(error)));
     if (result) send(response, result);
     else response.destroy();
   });
   return await listenToClients(server, port);
 }
 
-function errorResponse(error: NodeJS.ErrnoException): Response {
-  const { status, type, message } = serviceErrorOf(error);
-  return { status, body: `<Error><Code>${type}</Code><Message>${message}</Message></Error>` };
-}
+const errorResponse = ({ status, type, message }: ServiceError): Response => ({
+  status,
+  body: `<Error><Code>${type}</Code><Message>${message}</Message></Error>`,
+});
 
 function serviceErrorOf(error: NodeJS.ErrnoException): ServiceError {
   if (error instanceof ServiceError) return error;
