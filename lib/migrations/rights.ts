@@ -1,4 +1,5 @@
-import { raw } from "sql-template-tag";
+import sql, { raw } from "sql-template-tag";
+import { text } from "../data-api/read.ts";
 import { release } from "../data-api/release.ts";
 import { withMigrationLock } from "./migration-lock.ts";
 import rights from "./rights.sql";
@@ -17,24 +18,15 @@ export async function grantRights(entries: Readonly<Record<string, readonly stri
   });
 }
 
-/** Revokes the right to connect to the other databases of a server that is this service's own. */
+/**
+ * Revokes the right to connect to the other databases of a server that is this service's own. Those of another owner are
+ * out of reach.
+ */
 export const closeOtherDatabases = (): Promise<void> =>
   withMigrationLock(async (send) => {
-    await send(raw(closing));
+    const others = await send(sql`
+      select quote_ident(datname) from pg_database
+      where datdba = current_user::regrole and datname <> current_database()
+    `);
+    for (const row of others) await send(raw(`revoke connect on database ${text(row, 0)} from public`));
   });
-
-/** Databases of another owner are out of reach. */
-const closing = `
-  do $$
-    declare
-      name text;
-    begin
-      for name in
-        select datname from pg_database
-        where datdba = cast(current_user as regrole) and datname <> current_database()
-      loop
-        execute format('revoke connect on database %I from public', name);
-      end loop;
-    end
-  $$
-`;

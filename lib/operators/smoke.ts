@@ -31,14 +31,14 @@ export interface SmokeResult extends SmokeRequest {
 export async function smoke(
   url: string,
   requests: readonly SmokeRequest[],
-  { token, key }: Credentials = {},
+  credentials: Credentials = {},
 ): Promise<SmokeResult[]> {
   const base = url.replace(/\/$/, "");
   const results: SmokeResult[] = [];
-  for (const request of requests) results.push(await check(base, request, { token, key }));
+  for (const request of requests) results.push(await check(base, request, credentials));
   // With a key the address is a secret, too, and an error of the network has it.
   const { hostname } = new URL(url);
-  return key === undefined
+  return credentials.key === undefined
     ? results
     : results.map((each) => ({ ...each, problem: each.problem?.replaceAll(hostname, "the API") }));
 }
