@@ -1,13 +1,9 @@
-import type { Context } from "aws-lambda";
 import { invokeLater } from "../../lib/aws/lambda.ts";
 import { deadlineFromNow, isFault, retry } from "../../lib/aws/retry.ts";
 import { StillRunning } from "../../lib/migrations/slow.ts";
 import { respondToCloudFormation } from "../../lib/operators/cloudformation.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
-import type { OperatorPayload } from "../../lib/operators/payloads.ts";
 import { handler as migrate } from "./migrate.ts";
-
-type Request = OperatorPayload<"ops/migrate-on-deploy">;
 
 /** CloudFormation waits for an hour (infra/stacks/database/migration.ts); an invocation ends after 15 minutes. */
 const invocationsMax = 4;
@@ -18,7 +14,11 @@ const invocationsMax = 4;
  * invocation after the other watches it, for as long as CloudFormation waits.
  */
 export const handler = operatorFunction("ops/migrate-on-deploy", async (request, { context }) => {
-  const work = request.RequestType === "Delete" ? undefined : runMigrations(request, context);
+  const { RequestType, ResourceProperties } = request;
+  const refuseEmpty = RequestType === "Update" && !ResourceProperties?.MayBeEmpty;
+  // The cluster is the stack's own. A restored one has the passwords of its snapshot, which are in no secret any more.
+  const settings = { setPasswords: true, closeOtherDatabases: true, refuseEmpty };
+  const work = RequestType === "Delete" ? undefined : migrate(settings, context);
   const error: unknown = await work?.then(
     () => undefined,
     (cause) => cause,
@@ -28,14 +28,5 @@ export const handler = operatorFunction("ops/migrate-on-deploy", async (request,
     await retry(() => invokeLater(`${process.env.AWS_LAMBDA_FUNCTION_NAME}`, next), isFault, deadlineFromNow());
     return;
   }
-  await respondToCloudFormation(request, "migrations", async () => await work);
+  await respondToCloudFormation(request, "migrations", async () => void (await work));
 });
-
-/** The cluster is the stack's own. A restored one has the passwords of its snapshot, which are in no secret any more. */
-async function runMigrations(
-  { RequestType, ResourceProperties }: Request,
-  context: Context | undefined,
-): Promise<undefined> {
-  const refuseEmpty = RequestType === "Update" && !ResourceProperties?.MayBeEmpty;
-  await migrate({ setPasswords: true, closeOtherDatabases: true, refuseEmpty }, context);
-}

@@ -13,19 +13,12 @@ const door = z.object({ url: z.string(), key: z.string() });
 /** On a stage with an edge. */
 const edgeUrl = process.env.EDGE_URL;
 
-interface Summary {
-  readonly requests: number;
-  readonly slowestInMilliseconds: number;
-  /** How old a response of the edge was, on a stage that has one. */
-  readonly edgeAgeInSeconds?: number;
-}
-
 /**
  * Sends public requests to the API of its own stage, and fails when a response is not as declared. Of an edge it asks
  * one URL, by its cache and past it; it logs how old the cached response is, and fails when that is older than it may be.
  * It changes nothing and has no session.
  */
-export async function handler(event: unknown): Promise<Summary> {
+export async function handler(event: unknown) {
   const { requests } = payloadOf("ops/smoke", event);
   const api = doorArn ? door.parse(JSON.parse(await readSecret(doorArn, deadlineFromNow()))) : undefined;
   const direct = await smoke(api?.url ?? url, requests, { key: api?.key });

@@ -6,9 +6,6 @@ $$;
 -- Restores missing permissions of this service and the Administrator role, and gives the role all of them. The service
 -- checks only keys, so any name will do.
 create function restore_permissions(request request) returns outcome language plpgsql as $$
-  declare
-    restored bigint;
-    granted bigint;
   begin
     insert into permissions (key, name, description)
     select
@@ -20,7 +17,6 @@ create function restore_permissions(request request) returns outcome language pl
       missing.value
     from json_each_text(request.input) as missing
     where missing.key not in (select key from permissions where key is not null);
-    get diagnostics restored = row_count;
 
     insert into roles (key, name, description)
     values (
@@ -34,10 +30,6 @@ create function restore_permissions(request request) returns outcome language pl
     from roles as role cross join permissions as permission
     where role.key = 'administrator' and permission.key is not null
     on conflict do nothing;
-    get diagnostics granted = row_count;
-    if restored + granted > 0 then
-      return done(request, null, to_json(restored));
-    end if;
-    return succeeded();
+    return operated(request, '{}');
   end
 $$;

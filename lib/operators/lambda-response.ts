@@ -1,12 +1,6 @@
 import * as z from "zod/mini";
 
 /** What an endpoint's function returns to API Gateway. */
-export interface LambdaResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
-}
-
 const head = z.object({
   statusCode: z.int(),
   headers: z._default(z.record(z.string(), z.string()), {}),
@@ -20,7 +14,7 @@ const delimiter = Buffer.alloc(8);
  * Reads the result of an invocation. When a function streams, Lambda's Invoke API returns the head as JSON, eight NULs,
  * and the body; the one on this machine returns one object, as of other functions.
  */
-export function lambdaResponse(payload: Uint8Array): LambdaResponse {
+export function lambdaResponse(payload: Uint8Array) {
   const bytes = Buffer.from(payload);
   const end = bytes.indexOf(delimiter);
   if (end >= 0) {

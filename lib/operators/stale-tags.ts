@@ -30,13 +30,6 @@ const lookSchema = z.object({
   lastInSeconds: z.nullable(z.number()),
 });
 
-/** An invalidation that CloudFront has not accepted yet: by its reference CloudFront knows a repeated request. */
-interface Batch {
-  readonly items: readonly string[];
-  readonly reference: string;
-  readonly snapshot: string;
-}
-
 /**
  * Invalidates the tags of what has changed, each once: it reads them, waits for the grace, and deletes exactly these after
  * CloudFront has accepted them. So a run that breaks off leaves them to the next one. Only one run at a time does so; the
@@ -50,7 +43,8 @@ export async function invalidateStaleTags(
 ): Promise<ReadonlySet<string>> {
   const run = randomUUID();
   const invalidated = new Set<string>();
-  let batch: Batch | undefined;
+  // An invalidation that CloudFront has not accepted yet: by its reference CloudFront knows a repeated request.
+  let batch: { items: readonly string[]; reference: string; snapshot: string } | undefined;
   let wasWaiting = false;
   for (;;) {
     const [row = []] = await execute(tags.look(run, tagsMax + 1), deadline);
@@ -79,8 +73,8 @@ export async function invalidateStaleTags(
       await sleep(graceInMilliseconds);
     }
     const startedAt = performance.now();
-    if (!(await isAccepted(batch))) continue;
-    const { items } = batch;
+    const { items, reference } = batch;
+    if (!(await isAccepted(items, reference))) continue;
     await execute(tags.settle(batch.snapshot, items.length), deadline);
     for (const item of items) invalidated.add(item);
     log({ items, paths: items.length, milliseconds: Math.round(performance.now() - startedAt), ...facts }, level);
@@ -88,7 +82,7 @@ export async function invalidateStaleTags(
   }
 }
 
-async function isAccepted({ items, reference }: Batch): Promise<boolean> {
+async function isAccepted(items: readonly string[], reference: string): Promise<boolean> {
   try {
     await invalidate(items, performance.now() + attemptInMilliseconds, reference);
     return true;

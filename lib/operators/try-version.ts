@@ -3,7 +3,7 @@ import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
 import { type Declaration, endpointPath, functionName, needsCaller } from "../contract/declare.ts";
 import { endpoints } from "../contract/endpoints.ts";
 import { expectedStatuses, finalResponse, problemOf } from "./expected-response.ts";
-import { type LambdaResponse, lambdaResponse } from "./lambda-response.ts";
+import { lambdaResponse } from "./lambda-response.ts";
 
 /** `colophon-prod-` */
 const prefix = process.env.FUNCTION_PREFIX ?? "";
@@ -21,7 +21,15 @@ export async function tryVersion(lambda: LambdaClient, name: string, version: nu
   const event = await eventFor(declaration);
   const deadline = performance.now() + timeoutInMilliseconds;
   const response = await finalResponse(async () => {
-    const { headers, ...rest } = await invoke(lambda, name, `${version}`, event, deadline);
+    const { Payload, FunctionError, ExecutedVersion } = await lambda.send(
+      new InvokeCommand({ FunctionName: name, Qualifier: `${version}`, Payload: JSON.stringify(event) }),
+      { abortSignal: AbortSignal.timeout(Math.ceil(Math.max(0, deadline - performance.now()))) },
+    );
+    if (ExecutedVersion !== `${version}`)
+      throw new Error(`Lambda ran version ${ExecutedVersion} instead of ${version}`);
+    if (!Payload) throw new Error("Lambda returned nothing");
+    if (FunctionError) throw new Error(`${FunctionError}: ${Payload.transformToString()}`);
+    const { headers, ...rest } = lambdaResponse(Payload);
     return { ...rest, headers: new Headers(headers) };
   }, deadline);
   const problem = problemOf(declaration, response, expectedStatuses(declaration, false));
@@ -45,21 +53,4 @@ async function eventFor(declaration: Declaration): Promise<Sample> {
   const { Cookie: _, ...headers } = sample.default.headers;
   const unknown = declaration.method === "GET" && needsCaller(declaration);
   return { ...sample.default, headers: { ...headers, ...(unknown && { Cookie: `refreshToken=${randomUUID()}` }) } };
-}
-
-async function invoke(
-  lambda: LambdaClient,
-  name: string,
-  version: string,
-  event: Sample,
-  deadline: number,
-): Promise<LambdaResponse> {
-  const { Payload, FunctionError, ExecutedVersion } = await lambda.send(
-    new InvokeCommand({ FunctionName: name, Qualifier: version, Payload: JSON.stringify(event) }),
-    { abortSignal: AbortSignal.timeout(Math.ceil(Math.max(0, deadline - performance.now()))) },
-  );
-  if (ExecutedVersion !== version) throw new Error(`Lambda ran version ${ExecutedVersion} instead of ${version}`);
-  if (!Payload) throw new Error("Lambda returned nothing");
-  if (FunctionError) throw new Error(`${FunctionError}: ${Payload.transformToString()}`);
-  return lambdaResponse(Payload);
 }
