@@ -12,6 +12,13 @@ import { openApiText } from "./openapi/document.ts";
 import { collectExamples, examplesFile } from "./openapi/examples.ts";
 import { documentFile } from "./openapi/file.ts";
 
+/** The texts of the generated files beside the examples. */
+export const generated = (): Readonly<Record<string, string>> => ({
+  [documentFile]: openApiText(),
+  [callsFile]: clientTypes(),
+  [catalogueLinesFile]: catalogueLinesText(),
+});
+
 /** Runs the service with the demo data on a free port, without data that are there already. */
 async function withDemo<Result>(use: (url: string) => Promise<Result>): Promise<Result> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-openapi-"));
@@ -35,9 +42,9 @@ const usage =
   "npm run openapi\n  writes lib/client/openapi.json, lib/client/calls.d.ts and lib/operators/catalogue-lines.schema.json anew, from the\n" +
   "  declarations and the demo data";
 
-await runCommand({ usage }, async () => {
-  await writeFile(examplesFile, `${JSON.stringify(await withDemo(collectExamples), null, 2)}\n`);
-  await writeFile(documentFile, openApiText());
-  await writeFile(callsFile, clientTypes());
-  await writeFile(catalogueLinesFile, catalogueLinesText());
-});
+if (import.meta.main) {
+  await runCommand({ usage }, async () => {
+    await writeFile(examplesFile, `${JSON.stringify(await withDemo(collectExamples), null, 2)}\n`);
+    for (const [file, text] of Object.entries(generated())) await writeFile(file, text);
+  });
+}

@@ -1,7 +1,8 @@
-import { execFile } from "node:child_process";
+import { type ExecFileException, execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { cachedFolder } from "../build/cached-folder.ts";
 import { runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
@@ -45,33 +46,29 @@ const parts: Readonly<Record<string, Part>> = {
   "package-lock.json": { command: ["infra/check/lock-file.ts"], inputs: [] },
 };
 
-/** Runs a part. Returns its output if it fails. */
-function failureOf({ command: [file, ...args] }: Part): Promise<string | undefined> {
+/** Runs a part, unless it has passed with the same files, and prints what came of it. Returns whether it passes. */
+async function passes(name: string, { command: [file, ...args], inputs }: Part): Promise<boolean> {
+  const startedAt = performance.now();
   const script = join(root, file.endsWith(".ts") ? "" : "node_modules", file);
-  return new Promise((resolve) => {
-    execFile(process.execPath, [script, ...args], { cwd: root, maxBuffer: Infinity }, (error, stdout, stderr) =>
-      resolve(error ? `${stdout}${stderr}`.trim() || error.message : undefined),
-    );
-  });
+  const title = name.padEnd(20);
+  let outcome = "unchanged";
+  try {
+    const all = [...inputs, "infra/check", "package-lock.json"];
+    await cachedFolder(`checked-${name.replaceAll(/[ .]/g, "-")}`, all, async (folder) => {
+      await run(process.execPath, [script, ...args], { cwd: root, maxBuffer: Infinity });
+      outcome = secondsSince(startedAt);
+      await mkdir(folder, { recursive: true });
+    });
+    print(title + outcome);
+    return true;
+  } catch (error) {
+    const { stdout = "", stderr = "", message } = error as ExecFileException;
+    print(`${title}failed\n\n${`${stdout}${stderr}`.trim() || message}\n`);
+    return false;
+  }
 }
 
-/** Runs a part, unless it has passed with the same files, and prints what came of it. Returns whether it passes. */
-async function passes(name: string, part: Part): Promise<boolean> {
-  const startedAt = performance.now();
-  let outcome = "unchanged";
-  let failure: string | undefined;
-  const inputs = [...part.inputs, "infra/check", "package-lock.json"];
-  await cachedFolder(`checked-${name.replaceAll(/[ .]/g, "-")}`, inputs, async (folder) => {
-    failure = await failureOf(part);
-    if (failure !== undefined) throw new Error(failure);
-    outcome = secondsSince(startedAt);
-    await mkdir(folder, { recursive: true });
-  }).catch((error: Error) => {
-    failure = error.message;
-  });
-  print(name.padEnd(20) + (failure === undefined ? outcome : `failed\n\n${failure}\n`));
-  return failure === undefined;
-}
+const run = promisify(execFile);
 
 const secondsSince = (startedAt: number) => `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
 

@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { globSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "pg";
@@ -29,11 +30,6 @@ const root = join(import.meta.dirname, "../..");
 
 const readSources = async (paths: readonly string[]): Promise<Script[]> =>
   await Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(root, path), "utf8") })));
-
-async function filesIn(...folders: readonly string[]): Promise<string[]> {
-  const entries = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true })));
-  return folders.flatMap((folder, index) => (entries[index] ?? []).map((entry) => `${folder}/${entry}`));
-}
 
 async function findProblems(directory: string): Promise<readonly string[]> {
   const { outdir, functions } = await cachedBuild();
@@ -75,7 +71,7 @@ async function findProblems(directory: string): Promise<readonly string[]> {
 
 async function unknownNamesIn(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ schema: string }>("select schema from releases");
-  const files = (await filesIn("lib/changes", "lib/migrations")).filter((file) => file.endsWith(".sql"));
+  const files = globSync("lib/{changes,migrations}/**/*.sql", { cwd: root });
   return await unknownNames(client, rows[0]?.schema ?? "", await readSources(files));
 }
 

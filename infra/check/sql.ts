@@ -1,6 +1,5 @@
-import { readdir, readFile } from "node:fs/promises";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadModule, parsePlPgSQLSync, parseSync } from "libpg-query";
 import { slowMark } from "../../lib/migrations/slow.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -18,80 +17,39 @@ const rules: readonly { readonly problem: string; readonly pattern: RegExp }[] =
   { problem: `more than ${lineLengthMax} characters`, pattern: new RegExp(`^.{${lineLengthMax + 1}}`) },
 ];
 
-/** What is wrong with a file: its syntax, PL/pgSQL included, or how it is written. Landed migrations stay as they are. */
+/** What is wrong with how a file is written; its syntax is PostgreSQL's (database.ts). Landed migrations stay as they are. */
 export function problemsOf(path: string, text: string): string[] {
-  const isMigration = path.startsWith("lib/migrations/tables/");
-  const lines = text.split("\n").flatMap((line, index) => {
+  if (path.startsWith("lib/migrations/tables/")) return slowProblemsOf(path, text);
+  return text.split("\n").flatMap((line, index) => {
     const code = line.replace(/--.*/, (comment) => comment.replaceAll(/[A-Z]/g, "x"));
     return rules.flatMap(({ problem, pattern }) => (pattern.test(code) ? [`${path}:${index + 1}: ${problem}`] : []));
   });
-  return [
-    ...(isMigration ? [] : lines),
-    ...syntaxErrorsOf(path, text),
-    ...(isMigration ? slowProblemsOf(path, text) : []),
-  ];
 }
 
 /** What a slow migration may be: a run whose response got lost is repeated (lib/migrations/slow.ts). */
-const repeatable: Readonly<Record<string, (statement: Node) => unknown>> = {
-  "create index concurrently if not exists name": ({ IndexStmt: index }) =>
-    index?.concurrent && index.if_not_exists && /^\w+$/.test(index.idxname),
-  "drop index concurrently if exists": ({ DropStmt: drop }) => drop?.concurrent && drop.missing_ok,
-  "alter table validate constraint": ({ AlterTableStmt: alter }) =>
-    alter?.cmds.length === 1 && alter.cmds[0].AlterTableCmd.subtype === "AT_ValidateConstraint",
+const repeatable: Readonly<Record<string, RegExp>> = {
+  "create index concurrently if not exists name": /^create (?:unique )?index concurrently if not exists \w+ on [^;]+;$/,
+  "drop index concurrently if exists": /^drop index concurrently if exists [^;]+;$/,
+  "alter table validate constraint": /^alter table \w+ validate constraint \w+;$/,
 };
 
 function slowProblemsOf(path: string, text: string): string[] {
-  const isSlow = slowMark.test(text);
-  const statements = parsed(text);
-  if (!isSlow && statements.some((each) => each.IndexStmt?.concurrent || each.DropStmt?.concurrent))
+  const code = text.replaceAll(/^--.*\n/gm, "").trim();
+  if (slowMark.test(text)) {
+    if (Object.values(repeatable).some((pattern) => pattern.test(code))) return [];
+    return [`${path}: a slow migration is one statement of these: ${Object.keys(repeatable).join(", ")}`];
+  }
+  if (/\bindex concurrently\b/.test(code))
     return [`${path}: "concurrently" without a first line such as "-- slow: 2 hours"`];
-  if (!isSlow) return /^-- slow\b/m.test(text) ? [`${path}: the first line is not as "-- slow: 2 hours"`] : [];
-  const [statement, ...others] = statements;
-  const isRepeatable = statement && Object.values(repeatable).some((is) => is(statement));
-  if (isRepeatable && others.length === 0) return [];
-  return [`${path}: a slow migration is one statement of these: ${Object.keys(repeatable).join(", ")}`];
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: the parser's types are those of another version of PostgreSQL
-type Node = Readonly<Record<string, any>>;
-
-/** The statements of a text; none if its syntax is wrong. */
-function parsed(text: string): Node[] {
-  try {
-    return parseSync(text).stmts?.map(({ stmt }: { stmt?: Node }) => stmt ?? {}) ?? [];
-  } catch {
-    return [];
-  }
-}
-
-function syntaxErrorsOf(path: string, text: string): string[] {
-  try {
-    const bytes = Buffer.from(text);
-    for (const { stmt, stmt_location: start = 0, stmt_len: length } of parseSync(text).stmts ?? []) {
-      const statement = bytes.subarray(start, length && start + length).toString();
-      if (stmt && "CreateFunctionStmt" in stmt && /\blanguage plpgsql\b/.test(statement)) parsePlPgSQLSync(statement);
-    }
-    return [];
-  } catch (error) {
-    return [`${path}: ${error instanceof Error ? error.message : error}`];
-  }
+  return /^-- slow\b/m.test(text) ? [`${path}: the first line is not as "-- slow: 2 hours"`] : [];
 }
 
 if (import.meta.main) {
-  await loadModule();
-  const files = (await readdir(join(root, "lib"), { recursive: true })).map(
-    (file) => `lib/${file.replaceAll("\\", "/")}`,
-  );
-  const problems = await Promise.all(
-    files
-      // Those of lib/queries/statements are written by npm run statements.
-      .filter((file) => file.endsWith(".sql") && !file.startsWith("lib/queries/"))
-      .sort()
-      .map(async (file) => problemsOf(file, await readFile(join(root, file), "utf8"))),
-  );
-  if (problems.flat().length > 0) {
-    console.error(problems.flat().join("\n"));
+  // Those of lib/queries/statements are written by npm run statements.
+  const files = globSync("lib/{changes,migrations}/**/*.sql", { cwd: root }).sort();
+  const problems = files.flatMap((file) => problemsOf(file, readFileSync(join(root, file), "utf8")));
+  if (problems.length > 0) {
+    console.error(problems.join("\n"));
     process.exitCode = 1;
   }
 }

@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { globSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Field } from "@aws-sdk/client-rds-data";
 import type { APIGatewayProxyEvent } from "aws-lambda";
@@ -90,15 +91,10 @@ function asSql(statement: Statement): string {
 const root = join(import.meta.dirname, "../..");
 const folder = "lib/queries/statements";
 
-const committed = async (): Promise<string[]> =>
-  (await readdir(join(root, folder), { recursive: true }))
-    .map((file) => file.replaceAll("\\", "/"))
-    .filter((file) => file.endsWith(".sql"));
-
 /** The committed files that are not what the endpoints send. */
 export async function outdatedFiles(recorded: readonly RecordedStatements[]): Promise<string[]> {
   const files = new Map(recorded.map(({ path, text }) => [`${path}.sql`, text]));
-  const all = new Set([...files.keys(), ...(await committed())]);
+  const all = new Set([...files.keys(), ...globSync("**/*.sql", { cwd: join(root, folder) })]);
   const texts = await Promise.all([...all].map((file) => readFile(join(root, folder, file), "utf8").catch(() => "")));
   return [...all].filter((file, index) => files.get(file) !== texts[index]).map((file) => `${folder}/${file}`);
 }
