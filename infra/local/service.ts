@@ -13,14 +13,11 @@ import { startAwsLocal } from "../aws-local/start.ts";
 import { cachedBuild } from "../build/cached-build.ts";
 import { writeCredentials } from "./credentials.ts";
 import { type DatabaseOptions, findDatabase, isEmpty, isLoopback } from "./database.ts";
-import { avatars } from "./demo/drawings/avatars.ts";
-import { covers } from "./demo/drawings/covers.ts";
-import { drawingPages } from "./demo/drawings/drawings.ts";
-import { storeAvatars } from "./demo/drawings/store-avatars.ts";
-import { linkDemoUsers } from "./demo/identities.ts";
+import { avatars, covers, drawingPages } from "./demo/drawings.ts";
 import { loadDemo, readCatalogue } from "./demo/load.ts";
 import { scale } from "./demo/scale.ts";
-import { renewTokens } from "./demo/tokens.ts";
+import { storeAvatars } from "./demo/store-avatars.ts";
+import { demoTokens, linkDemoUsers, renewTokens } from "./demo/users.ts";
 import { printLog, printRequests } from "./log.ts";
 import { docs } from "./pages/docs.ts";
 import { imagePages } from "./pages/images.ts";
@@ -51,8 +48,8 @@ export interface ServiceOptions extends DatabaseOptions {
 
 export interface LocalService {
   readonly url: string;
-  /** The demo users' tokens that work. */
-  readonly tokens: readonly string[];
+  /** The demo users' tokens that work, each with what it permits. */
+  readonly tokens: readonly (readonly [token: string, description: string])[];
   close(): Promise<void>;
 }
 
@@ -62,18 +59,15 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   // Before anything else: if another local service has the port, its files are in use.
   if (!(await isFree(port))) throw new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`);
   await mkdir(directory, { recursive: true });
-  const { outdir, functions } = await cachedBuild();
+  const { outdir } = await cachedBuild();
   const database = await findDatabase(options);
   const url = `http://localhost:${port}`;
   const allowedOrigins = [...loopbackOrigins, ...options.origins];
   const signIn = { issuer: url + providerPath, panel: options.panel ?? `${url}/docs` };
   const texts = newSignInSecrets();
   const stage = { database: database.name, allowedOrigins, imageBaseUrl: `${url}/images`, uploads, signIn };
-  const edits = openEdits({
-    endpointPaths: new Map(functions.map(({ name, endpointPath }) => [name, endpointPath])),
-    report,
-  });
-  let tokens: readonly string[] = [];
+  const edits = openEdits(report);
+  let tokens: LocalService["tokens"] = [];
 
   const aws = await startAwsLocal({
     port,
@@ -106,7 +100,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       const users = isLoopback(databaseUrl) ? await linkDemoUsers(databaseUrl, signIn.issuer) : [];
       if (isLoopback(databaseUrl)) {
         const { valid, renewed } = await withConnection(databaseUrl, renewTokens);
-        tokens = valid;
+        tokens = Object.entries(demoTokens).filter(([token]) => valid.includes(token));
         for (const token of renewed) report(`${token} works again: its session had been ended`);
       }
       const catalogue = await readCatalogue();

@@ -7,7 +7,6 @@ import { messageOf, runCommand, UsageError } from "../command/command.ts";
 import { confirm } from "../command/confirm.ts";
 import { print } from "../command/print.ts";
 import { databaseUrlFrom } from "./database-url.ts";
-import { demoTokens } from "./demo/tokens.ts";
 import type { LocalService } from "./service.ts";
 
 const usage =
@@ -69,10 +68,10 @@ function stopOnSignals(service: LocalService): void {
 }
 
 function welcome({ url, tokens }: LocalService, directory: string): string {
-  const shown = tokens.map((token) => `    ${token.padEnd(22)}${demoTokens[token]}`);
+  const shown = tokens.map(([token, description]) => `    ${token.padEnd(22)}${description}`);
   const requests = [
     `curl '${url}/contributors?client=1&limit=3'`,
-    ...(tokens.includes("local-administrator")
+    ...(tokens.length > 0
       ? [
           `curl '${url}/contributor/slug/ursula-k-le-guin'`,
           `curl --cookie refreshToken=local-administrator '${url}/admin-users?limit=3'`,

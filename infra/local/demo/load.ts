@@ -6,8 +6,9 @@ import { slugOf } from "../../../lib/contract/slug.ts";
 import { type CatalogueLine, parseLine } from "../../../lib/operators/catalogue-lines.ts";
 import type { Lambda } from "../../aws-local/lambda/lambda.ts";
 import { withConnection } from "../../aws-local/postgres/connection.ts";
-import { renewTokens } from "./tokens.ts";
-import type { Role, User } from "./types.ts";
+import roles from "./roles.json" with { type: "json" };
+import users from "./users.json" with { type: "json" };
+import { renewTokens } from "./users.ts";
 
 const catalogue = join(import.meta.dirname, "catalogue.jsonl");
 
@@ -28,52 +29,48 @@ function lineOf(text: string): CatalogueLine {
 export async function loadDemo(
   { invoke }: Pick<Lambda, "invoke">,
   databaseUrl: string,
-  { users = true } = {},
+  { users: withUsers = true } = {},
 ): Promise<void> {
   const imported = await invoke("ops-import", { source: await readFile(catalogue, "utf8"), by: "npm start" });
   if ("error" in imported) throw new Error(imported.error.errorMessage);
   await withConnection(databaseUrl, async (connection) => {
     await connection.query("begin");
-    const roles = await readDemo<Role>("roles");
-    const { rowCount } = await connection.query(
-      sql`select from roles where name = any(${roles.map(({ name }) => name)})`,
-    );
-    if (rowCount === 0) {
-      await loadRoles(connection, roles);
-      if (users) {
-        await loadUsers(connection, await readDemo<User>("users"));
-        await renewTokens(connection);
-      }
+    const { rowCount } = await connection.query(sql`
+      with entries as (
+        select * from json_to_recordset(${JSON.stringify(roles)}) as entry (name text, description text, permissions text[])
+      ), added as (
+        insert into roles (name, description) select name, description from entries on conflict do nothing returning id, name
+      )
+      insert into role_permissions (role_id, permission_id)
+      select added.id, permissions.id
+      from added join entries using (name) join permissions on permissions.key = any(entries.permissions)
+    `);
+    if (rowCount && withUsers) {
+      await loadUsers(connection);
+      await renewTokens(connection);
     }
     await connection.query("commit");
   });
 }
 
-const readDemo = async <Entry>(name: string): Promise<Entry[]> =>
-  JSON.parse(await readFile(join(import.meta.dirname, `${name}.json`), "utf8"));
-
-async function loadRoles(connection: Connection, entries: readonly Role[]): Promise<void> {
-  for (const { name, description = null, permissions } of entries) {
-    await connection.query(sql`
-      with added as (insert into roles (name, description) values (${name}, ${description}) returning id)
-      insert into role_permissions (role_id, permission_id)
-      select added.id, permissions.id from added, permissions where permissions.key = any(${permissions})
-    `);
-  }
-}
-
-async function loadUsers(connection: Connection, entries: readonly User[]): Promise<void> {
-  for (const { username, roles, age_verified = false, registered = new Date().toISOString() } of entries) {
-    const { rows } = await connection.query<{ id: string }>(sql`
+async function loadUsers(connection: Connection): Promise<void> {
+  const entries = users.map((user) => ({ ...user, slug: slugOf(user.username, "user") }));
+  await connection.query(sql`
+    with entries as (
+      select *
+      from
+        json_to_recordset(${JSON.stringify(entries)})
+          as entry (username text, slug text, age_verified boolean, registered timestamptz, roles text[])
+    ), added as (
       insert into users (username, slug, age_verified, registered)
-      values (${username}, ${slugOf(username, "user")}, ${age_verified}, ${registered})
-      returning id
-    `);
-    await connection.query(sql`
-      insert into user_roles (user_id, role_id)
-      select ${rows[0]?.id}, id
-      from roles
-      where name = any(${roles.length > 0 ? roles : ["Reader"]})
-    `);
-  }
+      select username, slug, age_verified, registered from entries
+      returning id, username
+    )
+    insert into user_roles (user_id, role_id)
+    select added.id, roles.id
+    from
+      added
+      join entries using (username)
+      join roles on roles.name = any(entries.roles) or cardinality(entries.roles) = 0 and is_default = 1
+  `);
 }

@@ -5,24 +5,21 @@ import { readCatalogue } from "./load.ts";
 /** Primes, so that each number below their product makes a name of its own. */
 const [firstNames, lastNames, otherNames] = [211, 193, 191];
 
-const filled = [
-  ...["contributors", "contributor_aliases", "publishers", "series", "volumes"],
-  ...["series_contributors", "series_publishers", "counters"],
-];
-
 /**
  * Adds so many made-up contributors, every tenth with a pen name, half as many series and a hundredth as many publishers.
  * Their names are put together from those of the demo data. All of them are added, or none.
  */
 export async function scale(databaseUrl: string, contributors: number): Promise<void> {
   const [series, publishers] = [Math.ceil(contributors / 2), Math.ceil(contributors / 100)];
-  const lines = await readCatalogue();
-  const people = lines.filter((line) => line.kind === "contributor");
+  const lines: readonly Readonly<Record<string, unknown>>[] = await readCatalogue();
+  const valuesOf = (kind: string, field: string) => [
+    ...new Set(lines.flatMap((line) => (line.kind === kind && line[field] ? [line[field]] : []))),
+  ];
   const names = {
-    first: distinct(people.map((line) => line.first_name)),
-    last: distinct(people.map((line) => line.last_name)),
-    series: distinct(lines.map((line) => (line.kind === "series" ? line.name : undefined))),
-    publishers: distinct(lines.map((line) => (line.kind === "publisher" ? line.name : undefined))),
+    first: valuesOf("contributor", "first_name"),
+    last: valuesOf("contributor", "last_name"),
+    series: valuesOf("series", "name"),
+    publishers: valuesOf("publisher", "name"),
   };
   await withConnection(databaseUrl, async (connection) => {
     // Only the owner of the tables may switch recording off; the local server's login is a superuser.
@@ -93,9 +90,6 @@ export async function scale(databaseUrl: string, contributors: number): Promise<
         join works on works.place = nth.work % ${series}
       on conflict do nothing
     `);
-    await connection.query(`vacuum analyze ${filled.join()}`);
+    await connection.query("vacuum analyze");
   });
 }
-
-const distinct = (names: readonly (string | null | undefined)[]): string[] =>
-  [...new Set(names.filter((name) => typeof name === "string" && name !== ""))] as string[];

@@ -7,11 +7,9 @@ import { startApiGateway } from "../../../../infra/aws-local/api-gateway/server.
 import { lambdaOf, restApi } from "../../../../infra/aws-local/test/rest-api.ts";
 import { type S3, startS3 } from "../../../../infra/aws-local/test/s3.ts";
 import { send } from "../../../../infra/aws-local/test/send.ts";
-import { avatars } from "../../../../infra/local/demo/drawings/avatars.ts";
-import { covers } from "../../../../infra/local/demo/drawings/covers.ts";
-import { drawingPages } from "../../../../infra/local/demo/drawings/drawings.ts";
-import { storeAvatars } from "../../../../infra/local/demo/drawings/store-avatars.ts";
+import { avatars, covers, drawingPages } from "../../../../infra/local/demo/drawings.ts";
 import { readCatalogue } from "../../../../infra/local/demo/load.ts";
+import { storeAvatars } from "../../../../infra/local/demo/store-avatars.ts";
 import { imagePages } from "../../../../infra/local/pages/images.ts";
 import { bucketsOf, imageBucket } from "../../../../infra/local/stage/functions.ts";
 import { scaledKey } from "../../../../lib/images/keys.ts";
@@ -81,40 +79,33 @@ describe("GET /images/{key}", () => {
   });
 });
 
-describe("The covers of the demo data", () => {
-  it("are drawn in the shape of their volumes, small, and like the CDN's files", async () => {
+describe("The images of the demo data", () => {
+  it("are drawn, covers in the shape of their volumes and a dozen square avatars, each of its own look, like the CDN's files", async () => {
     const volumes = lines.flatMap((line) => (line.kind === "series" ? (line.volumes ?? []) : []));
-    const covers = volumes.filter(({ cover }) => cover !== null);
+    const covers = volumes.flatMap(({ cover, aspect_ratio: ratio }) => (cover ? [[cover, ratio] as const] : []));
+    const avatars = lines.flatMap((line) =>
+      line.kind === "contributor" && line.image ? [[line.image, 1] as const] : [],
+    );
     expect(covers.length).toBeGreaterThan(100);
+    expect(avatars.length).toBeGreaterThanOrEqual(12);
 
-    for (const { cover, aspect_ratio: aspectRatio } of covers.slice(0, 40)) {
-      const path = `/images/${cover}`;
-      const response = await get(path);
+    const texts = new Set<string>();
+    for (const [image, aspectRatio] of [...covers.slice(0, 40), ...avatars]) {
+      const response = await get(`/images/${image}`);
       const text = await response.text();
+      texts.add(text);
       const [, width, height] = /^<svg [^>]*width="(\d+)" height="(\d+)"/.exec(text) ?? [];
 
-      expect([path, response.headers.get("content-type")]).toEqual([path, "image/svg+xml"]);
+      expect([image, response.headers.get("content-type")]).toEqual([image, "image/svg+xml"]);
       expect(Number(width) / Number(height)).toBeCloseTo(aspectRatio, 2);
       expect(text.length).toBeLessThan(10_000);
+      expect(text).not.toMatch(/undefined|NaN/);
       expect(response.headers.get("content-security-policy")).toBe("default-src 'none'; sandbox");
     }
-  });
-});
-
-describe("The avatars of the demo data", () => {
-  it("are a dozen, square, each of its own look", async () => {
-    const keys = lines.flatMap((line) => (line.kind === "contributor" ? (line.image ?? []) : []));
-    const texts = await Promise.all(keys.map(async (each) => (await get(`/images/${each}`)).text()));
-
-    expect(keys.length).toBeGreaterThanOrEqual(12);
-    expect(new Set(texts).size).toBe(keys.length);
-    for (const text of texts) {
-      expect(text).toMatch(/^<svg [^>]*width="400" height="400"/);
-      expect(text).not.toMatch(/undefined|NaN/);
-    }
+    expect(texts.size).toBe(40 + avatars.length);
   });
 
-  it("are removed and restored as uploaded ones, also when the service starts meanwhile", async () => {
+  it("of contributors are removed and restored as uploaded ones, also when the service starts meanwhile", async () => {
     const stack = await startUploads({ from: "demo" });
     onTestFinished(() => stack.close());
     const storeAgain = () => storeAvatars(`${inject("databaseUrl")}/${process.env.DATABASE_NAME}`, stack.s3.url, key);

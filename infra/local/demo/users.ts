@@ -1,6 +1,8 @@
 import type { Client } from "pg";
 import sql from "sql-template-tag";
 import { digestOf } from "../../../lib/http/token.ts";
+import { withConnection } from "../../aws-local/postgres/connection.ts";
+import type { ProviderUser } from "../pages/provider.ts";
 import users from "./users.json" with { type: "json" };
 
 /** The demo users' tokens, and the permissions of each. */
@@ -44,3 +46,26 @@ export async function renewTokens(client: Client): Promise<DemoTokens> {
   const renewed = rows.filter(({ isRenewed }) => isRenewed);
   return { valid: rows.map(({ token }) => token), renewed: renewed.map(({ token }) => token) };
 }
+
+/** The users with tokens, for the provider of this machine. */
+const demoUsers: readonly ProviderUser[] = Object.entries(demoTokens).map(([token, description]) => {
+  const name = token.replace("local-", "");
+  return { name, email: `${name}@example.com`, description };
+});
+
+/**
+ * Links the demo users to the provider of this machine, whose address has the port.
+ * @returns those who can sign in; empty without the demo data
+ */
+export const linkDemoUsers = (databaseUrl: string, issuer: string): Promise<readonly ProviderUser[]> =>
+  withConnection(databaseUrl, async (client) => {
+    await client.query(sql`
+      insert into identities (issuer, subject, user_id)
+      select ${issuer}, username, id from users where username = any(${demoUsers.map(({ name }) => name)})
+      on conflict do nothing
+    `);
+    const { rows } = await client.query<{ subject: string }>(sql`
+      select subject from identities where issuer = ${issuer}
+    `);
+    return demoUsers.filter(({ name }) => rows.some(({ subject }) => subject === name));
+  });

@@ -1,11 +1,10 @@
 import sql from "sql-template-tag";
-import { scaledKey } from "../../../../lib/images/keys.ts";
-import { type Key, signRequest } from "../../../aws-local/http/signature.ts";
-import { withConnection } from "../../../aws-local/postgres/connection.ts";
-import { imageBucket } from "../../stage/functions.ts";
-import { readCatalogue } from "../load.ts";
-import { avatars } from "./avatars.ts";
-import { drawingHeaders } from "./drawings.ts";
+import { scaledKey } from "../../../lib/images/keys.ts";
+import { type Key, signRequest } from "../../aws-local/http/signature.ts";
+import { withConnection } from "../../aws-local/postgres/connection.ts";
+import { imageBucket } from "../stage/functions.ts";
+import { avatars, drawingHeaders } from "./drawings.ts";
+import { readCatalogue } from "./load.ts";
 
 /**
  * Stores the drawn avatars that contributors have and S3 has not, in both sizes as uploaded ones. So one that is removed is
