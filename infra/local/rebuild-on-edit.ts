@@ -1,8 +1,10 @@
-import { type FSWatcher, readdirSync, watch } from "node:fs";
-import { join, relative } from "node:path";
+import { globSync, watch } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "../aws-local/lambda/environment.ts";
 import type { Lambda } from "../aws-local/lambda/lambda.ts";
 import { cachedBuildOf } from "../build/cached-build.ts";
+import { functionPathOf } from "../command/event.ts";
 
 /** Builds functions again when their code has changed while the service runs. */
 export interface Edits {
@@ -17,12 +19,6 @@ export interface Edits {
   close(): void;
 }
 
-export interface EditsOptions {
-  /** The path of each function in `functions/`, by its name. */
-  readonly endpointPaths: ReadonlyMap<string, string>;
-  readonly report: (line: string) => void;
-}
-
 const migration = "ops-migrate";
 
 async function migrate(lambda: Lambda): Promise<void> {
@@ -31,91 +27,61 @@ async function migrate(lambda: Lambda): Promise<void> {
 }
 
 const root = join(import.meta.dirname, "../..");
-const watched = ["functions", "lib"];
-const code = /\.(ts|sql)$/;
 const routes = join("lib", "contract");
-/** The files that `ops-migrate` installs in the database. */
-const databaseCode = /\.sql$/;
 /** Editors write a file in several steps, and several files at once. */
 const settlingInMilliseconds = 50;
 
-/** A recursive watch would follow the files themselves, and lose those that an editor replaces by new ones. */
-const watchedFolders = (): string[] =>
-  watched.flatMap((folder) => [
-    folder,
-    ...readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map((entry) => relative(root, join(entry.parentPath, entry.name))),
-  ]);
-
-export function openEdits({ endpointPaths, report }: EditsOptions): Edits {
-  const builds = new Map<string, Promise<string>>();
-  const watchers: FSWatcher[] = [];
-  let hasEdits = false;
-  /** Resolves when the files have been left alone for a moment. */
-  let settling: PromiseWithResolvers<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  /** False from an edit of database code until it has been installed. */
+export function openEdits(report: (line: string) => void): Edits {
+  const closing = new AbortController();
+  let edits = 0;
+  /** After an edit: until the files have been left alone for a moment. */
+  let settled: Promise<void> | undefined;
+  /** And until `ops-migrate` has installed database code that has changed. */
+  let installed: Promise<void> | undefined;
   let isInstalled = true;
-  let installation = Promise.resolve();
 
-  const build = (name: string) => {
-    const building = cachedBuildOf(endpointPaths.get(name) ?? "");
-    building.catch((error: Error) => report(error.message));
-    builds.set(name, building);
-    return building;
-  };
-
-  /** When it fails, the next edit of whatever file may mend it. */
-  const install = (lambda: Lambda) => {
-    const installing = migrate(lambda).then(() => {
-      if (installation === installing) isInstalled = true;
-    });
-    installing.catch(() => {});
-    installation = installing;
-  };
-
-  /** From now on no invocation begins with the old code. */
   const onEdit = (lambda: Lambda, file: string) => {
-    if (!code.test(file)) return;
-    hasEdits = true;
-    if (databaseCode.test(file)) isInstalled = false;
-    builds.clear();
+    edits += 1;
+    const edit = edits;
+    if (file.endsWith(".sql")) isInstalled = false;
+    // From now on no invocation begins with the old code.
     void lambda.renew();
-    settling ??= Promise.withResolvers();
-    clearTimeout(timer);
-    timer = setTimeout(() => {
+    settled = sleep(settlingInMilliseconds).then(() => (edit === edits ? undefined : settled));
+    installed = settled.then(async () => {
+      if (edit !== edits) return await installed;
       report(`${file} has changed${file.startsWith(routes) ? "; a new route needs a new start" : ""}`);
-      settling?.resolve();
-      settling = undefined;
-      if (!isInstalled) install(lambda);
-    }, settlingInMilliseconds);
+      // When it fails, the next edit of whatever file may mend it.
+      if (!isInstalled) await migrate(lambda);
+      isInstalled ||= edit === edits;
+    });
+    installed.catch(() => {});
   };
 
   return {
     async prepare(name) {
-      if (!hasEdits) return undefined;
-      await settling?.promise;
-      const file = await (builds.get(name) ?? build(name)).catch((error: Error) => {
+      if (!settled) return undefined;
+      await settled;
+      const file = await cachedBuildOf(functionPathOf(name)).catch((error: Error) => {
+        report(error.message);
         throw new Failure({ errorType: "BuildFailure", errorMessage: error.message });
       });
-      if (name !== migration) await installation;
+      if (name !== migration) await installed;
       return file;
     },
 
     follow(lambda) {
-      for (const folder of watchedFolders()) {
-        const watcher = watch(join(root, folder), (_, file) => {
-          if (file) onEdit(lambda, join(folder, file));
+      // A recursive watch would follow the files themselves, and lose those that an editor replaces by new ones.
+      for (const folder of globSync("{functions,lib}/**/", { cwd: root }))
+        watch(join(root, folder), { persistent: false, signal: closing.signal }, (_, file) => {
+          if (file && /\.(ts|sql)$/.test(file)) onEdit(lambda, join(folder, file));
         });
-        watcher.unref();
-        watchers.push(watcher);
-      }
     },
 
     close() {
-      clearTimeout(timer);
-      for (const watcher of watchers) watcher.close();
+      closing.abort();
+      edits += 1;
+      settled = undefined;
+      installed = undefined;
     },
   };
 }
