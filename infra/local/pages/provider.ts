@@ -1,6 +1,5 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import type { Configuration } from "oidc-provider";
 import type { PageHandler } from "../../aws-local/api-gateway/server.ts";
 
 /** A user who can sign in by one click. */
@@ -39,12 +38,10 @@ export function providerPages(options: ProviderOptions): PageHandler {
 }
 
 async function open(options: ProviderOptions): Promise<PageHandler> {
-  const { errors, interactionPolicy, Provider } = await import("oidc-provider");
+  const { errors, Provider } = await import("oidc-provider");
   const { createMemoryAdapter } = await import("oidc-provider/lib/adapters/memory_adapter.js");
   const { issuer, clientId, clientSecret, redirectUris, users } = options;
-  const policy = interactionPolicy.base();
-  policy.remove("consent");
-  const configuration: Configuration = {
+  const configuration = {
     // The default one, which would warn that it forgets everything when the process ends.
     adapter: createMemoryAdapter(),
     clients: [
@@ -61,16 +58,17 @@ async function open(options: ProviderOptions): Promise<PageHandler> {
     conformIdTokenClaims: false,
     ttl: { AccessToken: 60, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     features: { devInteractions: { enabled: false } },
-    interactions: { policy, url: (_, { uid }) => `${providerPath}/choose/${uid}` },
-    findAccount: (_, id) => accountOf(users, id),
-    async loadExistingGrant({ oidc }) {
-      const grant = new oidc.provider.Grant({ clientId, accountId: oidc.session?.accountId ?? "" });
+    interactions: { url: (_: unknown, { uid }: { uid: string }) => `${providerPath}/choose/${uid}` },
+    findAccount: (_: unknown, id: string) => accountOf(users, id),
+    // All that the service asks for, so people need not consent.
+    async loadExistingGrant({ oidc }: { oidc: { session?: { accountId?: string } } }) {
+      const grant = new provider.Grant({ clientId, accountId: oidc.session?.accountId ?? "" });
       grant.addOIDCScope("openid email");
       await grant.save();
       return grant;
     },
   };
-  const provider = new Provider(issuer, configuration);
+  const provider: InstanceType<typeof Provider> = new Provider(issuer, configuration);
   const respond = provider.callback();
   return async (request, response) => {
     const { url = "", headers } = request;
@@ -90,7 +88,7 @@ async function open(options: ProviderOptions): Promise<PageHandler> {
       }
     } catch (error) {
       if (!(error instanceof errors.SessionNotFound)) throw error;
-      sendMade(response);
+      sendPage(response, 400, "You have chosen already", made);
     }
     return true;
   };
@@ -112,14 +110,9 @@ function sendChoice(response: ServerResponse, url: string, users: readonly Provi
   sendPage(response, 200, "Who are you?", [...choices, note].join("\n"));
 }
 
-/** The browser has gone back to a choice that was made. */
-const sendMade = (response: ServerResponse) =>
-  sendPage(
-    response,
-    400,
-    "You have chosen already",
-    '<p>Or ten minutes have passed since, or the service has been started again.</p>\n<p><a href="/sign-in">Choose again</a></p>',
-  );
+/** Of a browser that has gone back to a choice that was made. */
+const made = `<p>Or ten minutes have passed since, or the service has been started again.</p>
+<p><a href="/sign-in">Choose again</a></p>`;
 
 function sendPage(response: ServerResponse, status: number, title: string, content: string): void {
   response.writeHead(status, {
