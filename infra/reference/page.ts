@@ -38,7 +38,24 @@ export function referencePage({ base, signIn, api }: ReferenceOptions): string {
     `connect-src ${[...new Set(["'self'", api])].join(" ")}`,
     "base-uri 'none'",
   ].join("; ");
-  return page({ base, hasControl: signIn !== undefined, script, policy });
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Colophon: the interface</title>
+<link rel="icon" href="data:,">
+<style>${style(signIn !== undefined)}</style>
+</head>
+<body>${signIn ? control : ""}
+<noscript><main>This page needs JavaScript.</main></noscript>
+<div id="reference"></div>
+<script src="${base}scalar.js"></script>
+<script>${script}</script>
+</body>
+</html>
+`;
 }
 
 const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -124,28 +141,3 @@ body:has(.caller)::before {
 
 const control = `
 <header class="caller">Requests are sent as <b id="name">…</b> <button></button></header>`;
-
-interface Page {
-  readonly hasControl: boolean;
-  readonly script: string;
-  readonly policy: string;
-}
-
-const page = ({ base, hasControl, script, policy }: Pick<ReferenceOptions, "base"> & Page) => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Colophon: the interface</title>
-<link rel="icon" href="data:,">
-<style>${style(hasControl)}</style>
-</head>
-<body>${hasControl ? control : ""}
-<noscript><main>This page needs JavaScript.</main></noscript>
-<div id="reference"></div>
-<script src="${base}scalar.js"></script>
-<script>${script}</script>
-</body>
-</html>
-`;

@@ -1,17 +1,15 @@
 import { createReadStream } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { documentFile } from "../../api/openapi/file.ts";
+import type { PageHandler } from "../../aws-local/api-gateway/server.ts";
 import { type ReferenceOptions, referencePage, scalarFile } from "../../reference/page.ts";
 
 /**
  * Serves the reference of the interface, where people can sign in and try requests. Who signs in comes back to `origin`,
  * and cookies belong to one host name, so the page is sent there from the others of this machine.
  */
-export function docs(
-  signIn: ReferenceOptions["signIn"],
-  origin?: string,
-): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
+export function docs(signIn: ReferenceOptions["signIn"], origin?: string): PageHandler {
   const html = referencePage({ base: "/docs/", signIn, api: "'self'" });
   const pages: Readonly<Record<string, (response: ServerResponse, host?: string) => Promise<unknown>>> = {
     "/docs": async (response, host) => {
