@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { endpointPath, routesOf } from "../../lib/contract/declare.ts";
-import { endpoints } from "../../lib/contract/endpoints.ts";
+import { endpointAt, endpoints } from "../../lib/contract/endpoints.ts";
 import { runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
 
@@ -33,11 +33,14 @@ export async function copyEndpoint(root: string, input: NewEndpoint): Promise<st
     await mkdir(dirname(join(root, file)), { recursive: true });
     await writeFile(join(root, file), text);
   };
+  /** Writes the copy of a file, with the names as they are by now. */
+  const copy = async (file: string, newFile: string, adapt = (text: string) => text) =>
+    await write(newFile, adapt(renamed(await read(file), renames)));
   /** Puts the copy of an export behind the original. */
-  const copyExport = async (file: string, exported: string, newName: string, rename = (text: string) => text) => {
+  const copyExport = async (file: string, exported: string, newName: string) => {
     const head = new RegExp(`^(export (?:const|function) )${exported}\\b`, "m");
     const chunks = chunksOf(await read(file)).flatMap((chunk) =>
-      head.test(chunk) ? [chunk, rename(chunk.replace(head, `$1${newName}`))] : chunk,
+      head.test(chunk) ? [chunk, renamed(chunk.replace(head, `$1${newName}`), renames)] : chunk,
     );
     await write(file, `${chunks.join("\n\n")}\n`);
   };
@@ -45,35 +48,34 @@ export async function copyEndpoint(root: string, input: NewEndpoint): Promise<st
   const handler = await read(`functions/${like}.ts`);
   const [, declared = "", contract = ""] = /\{ (\w+) \} from "[./]*(lib\/contract\/.+)"/.exec(handler) ?? [];
   const newDeclared = nameOf(name, input.method, declared);
-  await copyExport(contract, declared, newDeclared, (text) => renamed(text, renames));
+  await copyExport(contract, declared, newDeclared);
   renames[declared] = newDeclared;
 
   const [, module, queries = ""] = /\* as (\w+) from "[./]*(lib\/queries\/.+)"/.exec(handler) ?? [];
   const [, query = ""] = new RegExp(`\\b${module}\\.(\\w+)\\(`).exec(handler) ?? [];
   if (module) {
-    renames[`${module}.${query}`] = `${module}.${newDeclared}`;
     await copyExport(queries, query, newDeclared);
+    renames[`${module}.${query}`] = `${module}.${newDeclared}`;
   }
 
   const [, change] = /\bchange\("(\w+)"/.exec(handler) ?? [];
   if (change) {
     const newChange = newDeclared.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     renames[change] = newChange;
-    const definition = chunksOf(await read(fileOf(change))).find((chunk) => chunk.includes(` function ${change}(`));
-    // A longer path would make the first line of the comment too long.
-    const copied = renamed(definition ?? "", renames).replace(/^(-- \w+ \S+) /, "$1\n-- ");
-    await write(fileOf(newChange), `${copied}\n`);
+    await copy(fileOf(change), fileOf(newChange), (text) => {
+      const definition = chunksOf(text).find((chunk) => chunk.includes(` function ${newChange}(`)) ?? "";
+      // A longer path would make the first line of the comment too long.
+      return `${definition.replace(/^(-- \w+ \S+) /, "$1\n-- ")}\n`;
+    });
     const list = await read("lib/changes/all.ts");
     await write("lib/changes/all.ts", list.replace(`  "${change}",\n`, `$&  "${newChange}",\n`));
   }
 
   const depth = "../".repeat(name.split("/").length);
-  await write(`functions/${name}.ts`, renamed(handler, renames).replaceAll(/"(\.\.\/)+/g, `"${depth}`));
-  const event = await read(`events/${like}.json`);
-  renames[JSON.parse(event).requestContext.requestId] = crypto.randomUUID();
-  await write(`events/${name}.json`, renamed(event, renames));
-  const statements = "lib/queries/statements";
-  await write(`${statements}/${name}.sql`, renamed(await read(`${statements}/${like}.sql`), renames));
+  await copy(`functions/${like}.ts`, `functions/${name}.ts`, (text) => text.replaceAll(/"(\.\.\/)+/g, `"${depth}`));
+  renames[JSON.parse(await read(`events/${like}.json`)).requestContext.requestId] = crypto.randomUUID();
+  await copy(`events/${like}.json`, `events/${name}.json`);
+  await copy(`lib/queries/statements/${like}.sql`, `lib/queries/statements/${name}.sql`);
   await tidy(root, touched);
   return touched;
 }
@@ -81,7 +83,7 @@ export async function copyEndpoint(root: string, input: NewEndpoint): Promise<st
 /** @throws {UsageError} if the sibling cannot be copied, or the endpoint exists */
 function expectNew({ method, path, like }: NewEndpoint) {
   if (!/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path)) throw new UsageError(`${path} is no path of an endpoint`);
-  const sibling = endpoints.find((each) => endpointPath(each) === like);
+  const sibling = endpointAt(like);
   if (!sibling) throw new UsageError(`There is no functions/${like}.ts to copy`);
   if (method !== sibling.method) throw new UsageError(`${like} is a ${sibling.method}, not a ${method}`);
   const parameterOf = (text: string) => /\{\w+\}/.exec(text)?.[0] ?? "no parameter";
