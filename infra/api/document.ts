@@ -1,5 +1,4 @@
 import { byRoute, type Declaration, functionName, isNavigation, methodsOf } from "../../lib/contract/declare.ts";
-import type { StageSettings } from "../settings/schema.ts";
 import {
   envelopeOf,
   type GatewayResponse,
@@ -14,12 +13,17 @@ type ServedSettings = Pick<ApiDocumentProps["settings"], "uploads" | "signIn">;
 export interface ApiDocumentProps {
   readonly title: string;
   readonly endpoints: readonly Declaration[];
-  readonly settings: Pick<StageSettings, "allowedOrigins" | "uploads"> & {
+  readonly settings: {
+    /** Origins of pages that may call administrative endpoints. */
+    readonly allowedOrigins: readonly string[];
+    /** Without uploads the routes of the file service are 503. */
+    readonly uploads: boolean;
+    /** With an edge every method but preflights needs an API key. */
     readonly edge?: unknown;
     readonly domain?: unknown;
     /** Without it, sign-in is 503 on the stage. */
     readonly signIn?: unknown;
-    readonly streams: Pick<StageSettings["streams"], "secondsMax">;
+    readonly streams: { readonly secondsMax: number };
   };
   readonly partition: string;
   readonly region: string;

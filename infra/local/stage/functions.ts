@@ -5,13 +5,7 @@ import { clusterArn } from "../../aws-local/secrets-manager/arns.ts";
 import { databaseRoleOf, secretVariables } from "../../build/database-role.ts";
 import { secretArns, signInArns } from "./secrets.ts";
 
-const named = (isRight: (endpoint: (typeof endpoints)[number]) => unknown) =>
-  new Set(endpoints.filter(isRight).map(functionName));
-
-const all = named(() => true);
-const streaming = named(({ response }) => "list" in response);
-const publicRecords = named(isPublicRecord);
-const imaging = named(({ needsFileService, method }) => needsFileService && method === "POST");
+const declarations = new Map(endpoints.map((each) => [functionName(each), each]));
 
 export interface Timeouts {
   /** Of functions that respond to API Gateway in one piece. */
@@ -32,18 +26,18 @@ const timeouts: Timeouts = {
 /** The settings of a function, as a deployed stage has them. */
 export function settingsOf(name: string, changed: Partial<Timeouts> = {}): FunctionSettings {
   const { bufferedInMilliseconds, publicRecordInMilliseconds, longInMilliseconds } = { ...timeouts, ...changed };
-  const isLong = streaming.has(name) || !all.has(name);
-  const answeringInMilliseconds = publicRecords.has(name)
-    ? Math.min(publicRecordInMilliseconds, bufferedInMilliseconds)
-    : bufferedInMilliseconds;
+  const endpoint = declarations.get(name);
+  const isLong = !endpoint || "list" in endpoint.response;
+  const isRecord = endpoint && isPublicRecord(endpoint);
+  const bufferedMax = Math.min(isRecord ? publicRecordInMilliseconds : Infinity, bufferedInMilliseconds);
   return {
     variables: {
       DATABASE_SECRET_ARN: secretArns[databaseRoleOf(name)],
       ...(name.startsWith("sign-in-") && { SIGN_IN_KEY_ARN: signInArns.key }),
       ...(name === "sign-in-callback" && { SIGN_IN_CLIENT_SECRET_ARN: signInArns.client }),
     },
-    timeoutInMilliseconds: isLong ? longInMilliseconds : answeringInMilliseconds,
-    imports: imaging.has(name) ? [import.meta.resolve("./shared-sharp.ts")] : [],
+    timeoutInMilliseconds: isLong ? longInMilliseconds : bufferedMax,
+    imports: endpoint?.needsFileService && endpoint.method === "POST" ? [import.meta.resolve("./shared-sharp.ts")] : [],
   };
 }
 
