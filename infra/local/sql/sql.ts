@@ -86,30 +86,6 @@ export function readable({ sql, parameters }: Statement): string {
 const literal = (value: unknown, isNull = false) =>
   isNull ? "null" : typeof value === "string" ? escapeLiteral(value) : String(value);
 
-interface Request {
-  readonly name: string;
-  readonly payload?: string | undefined;
-  readonly explain: boolean;
-  readonly data: string;
-  readonly database: string | undefined;
-}
-
-async function run({ name: input, payload, explain, data, database }: Request): Promise<string> {
-  const name = functionPathOf(input);
-  const event = await eventOf(name, payload);
-  const { outdir } = await cachedBuild();
-  const recorder = await startRecorder(outdir);
-  try {
-    // Later ones would depend on the result of the first.
-    const [statement] = await recorder.statementsOf(name, event);
-    if (!explain) return readable(statement);
-    const databaseUrl = database ?? `${await runningPostgres(join(data, "postgres"))}/${defaultName}`;
-    return `${readable(statement)}\n\n${await planOf(statement, databaseUrl)}`;
-  } finally {
-    await recorder.close();
-  }
-}
-
 const flags = {
   explain: { type: "boolean", default: false },
   data: { type: "string", default: join(root, ".local") },
@@ -119,8 +95,21 @@ const flags = {
 export const syntax = { usage, flags, count: { min: 1, max: 2 } };
 
 if (import.meta.main) {
-  await runCommand(syntax, async (values, [name = "", payload]) => {
+  await runCommand(syntax, async (values, [input = "", payload]) => {
     const database = databaseUrlFrom(values.database);
-    print(await run({ name, payload, ...values, database }));
+    const name = functionPathOf(input);
+    const event = await eventOf(name, payload);
+    const { outdir } = await cachedBuild();
+    const recorder = await startRecorder(outdir);
+    try {
+      // Later ones would depend on the result of the first.
+      const [statement] = await recorder.statementsOf(name, event);
+      print(readable(statement));
+      if (!values.explain) return;
+      const url = database ?? `${await runningPostgres(join(values.data, "postgres"))}/${defaultName}`;
+      print(`\n${await planOf(statement, url)}`);
+    } finally {
+      await recorder.close();
+    }
   });
 }
