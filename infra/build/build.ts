@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { globSync, readFileSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join, relative, resolve } from "node:path";
-import { type BuildFailure, type BuildOptions, build as bundle, formatMessages, type Metafile } from "esbuild";
+import { type BuildFailure, type BuildOptions, build as bundle, formatMessages } from "esbuild";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { runCommand } from "../command/command.ts";
@@ -34,9 +34,7 @@ const changes = join(root, "lib/changes");
 /** The schema of the database functions of this release (lib/changes), named after their content. */
 function releaseSchema(): string {
   const hash = createHash("sha256");
-  for (const file of readdirSync(changes).sort()) {
-    if (/\.(sql|ts)$/.test(file)) hash.update(readFileSync(join(changes, file)));
-  }
+  for (const file of globSync("*.{sql,ts}", { cwd: changes }).sort()) hash.update(readFileSync(join(changes, file)));
   return `changes_${hash.digest("hex").slice(0, 12)}`;
 }
 
@@ -79,33 +77,24 @@ const bundlingOf = (endpointPaths: readonly string[], outdir: string) =>
 /** Bundles every function. */
 export async function build(options: { readonly outdir: string }): Promise<BuiltFunction[]> {
   const outdir = resolve(options.outdir);
-  const entries = (await readdir(functions, { recursive: true })).filter((file) => file.endsWith(".ts")).sort();
-  const endpointPaths = entries.map((file) => file.replace(/\.ts$/, "").replaceAll("\\", "/"));
+  const endpointPaths = globSync("**/*.ts", { cwd: functions })
+    .sort()
+    .map((file) => file.replace(/\.ts$/, ""));
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
   const { metafile } = await bundle({ ...bundlingOf(endpointPaths, outdir), logLevel: "warning" });
   return endpointPaths.map((endpointPath) => {
     const file = join(outdir, endpointPath, "index.mjs");
+    const { bytes = 0, inputs = {}, imports = [] } = metafile.outputs[relative(root, file)] ?? {};
     return {
       name: endpointPath.replaceAll("/", "-"),
       endpointPath,
       file,
-      ...contentOf(metafile.outputs[relative(root, file)]),
+      bytes,
+      sources: Object.keys(inputs).filter((each) => inputs[each]?.bytesInOutput && !each.includes("node_modules/")),
+      externals: imports.filter(({ external, path }) => external && !isBuiltin(path)).map(({ path }) => path),
     };
   });
-}
-
-/** What esbuild reports about a bundle. */
-function contentOf(
-  output: Metafile["outputs"][string] | undefined,
-): Pick<BuiltFunction, "bytes" | "sources" | "externals"> {
-  if (!output) throw new Error("esbuild has not written a function");
-  const { bytes, inputs, imports } = output;
-  return {
-    bytes,
-    sources: Object.keys(inputs).filter((file) => inputs[file]?.bytesInOutput && !file.includes("node_modules/")),
-    externals: imports.filter(({ external, path }) => external && !isBuiltin(path)).map(({ path }) => path),
-  };
 }
 
 /**

@@ -13,14 +13,11 @@ const inputs = [
   ...["infra/build", "package-lock.json", "tsconfig.json"],
 ];
 
-export interface Bundles {
-  /** Not to be changed: other processes use it, too. */
-  readonly outdir: string;
-  readonly functions: readonly BuiltFunction[];
-}
-
-/** Bundles every function, unless the same code has been bundled before. */
-export async function cachedBuild(): Promise<Bundles> {
+/**
+ * Bundles every function, unless the same code has been bundled before.
+ * @returns the functions and their folder, which is not to be changed: other processes use it, too
+ */
+export async function cachedBuild() {
   const outdir = await cachedFolder("bundles", inputs, async (folder) => {
     const built = await build({ outdir: folder });
     const relative = built.map((each) => ({ ...each, file: `${each.endpointPath}/index.mjs` }));

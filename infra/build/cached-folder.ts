@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, globSync, readdirSync, rmSync } from "node:fs";
 import { readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 const cache = join(root, "node_modules/.cache/colophon");
@@ -52,16 +52,14 @@ setInterval(() => {
 }, touchInMilliseconds).unref();
 
 async function hashOf(inputs: readonly string[]): Promise<string> {
-  const files = await Promise.all(inputs.map(filesOf));
+  const files = globSync(
+    inputs.flatMap((each) => [each, `${each}/**/*.{ts,tsx,js,sql,json,jsonl}`]),
+    { cwd: root },
+  );
   const hash = createHash("sha256").update(root);
-  for (const file of files.flat().sort()) hash.update(`${file}\0`).update(await readFile(join(root, file)));
+  for (const file of files.filter((each) => extname(each)).sort())
+    hash.update(`${file}\0`).update(await readFile(join(root, file)));
   return hash.digest("hex").slice(0, 16);
-}
-
-async function filesOf(input: string): Promise<string[]> {
-  if (!(await stat(join(root, input))).isDirectory()) return [input];
-  const entries = await readdir(join(root, input), { recursive: true });
-  return entries.filter((entry) => /\.(tsx?|js|sql|jsonl?)$/.test(entry)).map((entry) => join(input, entry));
 }
 
 async function removeUnused(name: string): Promise<void> {

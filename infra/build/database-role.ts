@@ -5,13 +5,8 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 export const limitedRoles = ["public", "reader", "editor", "operator", "signer"] as const;
 export type LimitedRole = (typeof limitedRoles)[number];
 
-export const forEachRole = <Value>(make: (role: LimitedRole) => Value): Readonly<Record<LimitedRole, Value>> => ({
-  public: make("public"),
-  reader: make("reader"),
-  editor: make("editor"),
-  operator: make("operator"),
-  signer: make("signer"),
-});
+export const forEachRole = <Value>(make: (role: LimitedRole) => Value) =>
+  Object.fromEntries(limitedRoles.map((role) => [role, make(role)])) as Readonly<Record<LimitedRole, Value>>;
 
 /** The master owns the database; it is the only one who can create tables and roles. */
 export type DatabaseRole = LimitedRole | "master";

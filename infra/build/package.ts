@@ -17,19 +17,12 @@ export interface Packaged extends BuiltFunction {
   readonly variables: ReadonlySet<string>;
 }
 
-export interface PackagingOptions {
-  /** Uses the sharp that an earlier run has installed, if any, and does not ask the npm registry. */
-  readonly offline?: boolean;
-}
-
 /**
  * Prepares the folder of every function for the upload: sharp cannot be bundled, so its build for Lambda's machines is
  * copied beside the functions that load it. The first run needs the npm registry.
+ * @param offline uses the sharp that an earlier run has installed, if any, and does not ask the npm registry
  */
-export async function packageFunctions(
-  built: readonly BuiltFunction[],
-  { offline = false }: PackagingOptions = {},
-): Promise<Packaged[]> {
+export async function packageFunctions(built: readonly BuiltFunction[], { offline = false } = {}): Promise<Packaged[]> {
   const modules = offline ? await cachedSharp() : await installSharp();
   return await Promise.all(built.map((each) => assemble(each, modules)));
 }
@@ -79,14 +72,9 @@ async function installSharp(): Promise<string> {
   await run("npm", ["ci", ...flags, "--ignore-scripts", "--no-audit", "--no-fund", "--no-bin-links"], { cwd: draft });
   // npm's own notes are no part of a function.
   await rm(join(draft, "node_modules/.package-lock.json"));
-  await rename(draft, kept).catch((error) => useExisting(error, draft));
+  // Another run may have been faster.
+  await rename(draft, kept).catch(() => rm(draft, { recursive: true }));
   return cachedModules;
-}
-
-/** Another run may have been faster. */
-async function useExisting(error: unknown, draft: string): Promise<void> {
-  await rm(draft, { recursive: true });
-  if (!(await cachedSharp())) throw error;
 }
 
 interface Locked {
