@@ -43,10 +43,8 @@ const bySlug =
   (slug: string): Send =>
   (colophon) =>
     colophon.GET("/contributor/slug/{slug}", { path: { slug } });
-const search =
-  (text: string): Send =>
-  (colophon) =>
-    colophon.GET("/publishers", { query: { search: text, limit: 0 } });
+const searching: Send = (colophon) =>
+  colophon.GET("/contributors", { query: { client: 1, search: "a&b +c", lang: "" } });
 const listRoles: Send = (colophon) => colophon.GET("/admin-roles");
 const listPublishers: Send = (colophon) => colophon.GET("/publishers");
 const role = { name: "a", description: "b" };
@@ -55,16 +53,15 @@ const path = { id: 7 };
 const json = { "content-type": "application/json", body: JSON.stringify(role) };
 const patch = { "content-type": "application/merge-patch+json", body: '{"username":"a"}' };
 const key = { "idempotency-key": expect.stringMatching(/^[\w-]{20,}$/) };
-const ownHeaders = { headers: { Cookie: "a=b", "X-Page": "1" } };
 const other = { headers: { "X-Page": "2", "idempotency-key": "mine" }, cache: "no-store" } as const;
 
 const requests: [what: string, send: Send, request: object, options?: ClientOptions][] = [
-  ["one part of the path", bySlug("../admin-users"), { url: "/contributor/slug/..%2Fadmin-users" }],
-  ["its separators", bySlug("a/b?c#d"), { url: "/contributor/slug/a%2Fb%3Fc%23d" }],
-  ["a pattern of `replace`", bySlug("$&"), { url: "/contributor/slug/%24%26" }],
-  ["letters beyond ASCII", bySlug("日本"), { url: "/contributor/slug/%E6%97%A5%E6%9C%AC" }],
-  ["a query, encoded", search("a&b +c"), { url: "/publishers?search=a%26b+%2Bc&limit=0" }],
-  ["a query without its empty parameters", search(""), { url: "/publishers?limit=0" }],
+  [
+    "one part of the path, whatever is in it",
+    bySlug("../a?b#c$&日本"),
+    { url: "/contributor/slug/..%2Fa%3Fb%23c%24%26%E6%97%A5%E6%9C%AC" },
+  ],
+  ["a query without its empty parameters", searching, { url: "/contributors?client=1&search=a%26b+%2Bc" }],
   ["the cookie of administrators", listRoles, { credentials: "include" }],
   ["the cookie, to learn whose it is", (it) => it.GET("/session"), { credentials: "include" }],
   ["the cookie, to end the session", (it) => it.POST("/sign-out"), { credentials: "include" }],
@@ -78,12 +75,11 @@ const requests: [what: string, send: Send, request: object, options?: ClientOpti
     { ...patch, ...key },
   ],
   [
-    "the key of a call",
+    "the headers of client and call",
     (it) => it.DELETE("/admin-roles/delete/{id}", { path, ...other }),
-    { "idempotency-key": "mine" },
+    { "idempotency-key": "mine", cookie: "a=b", "x-page": "2", cache: "no-store" },
+    { headers: { Cookie: "a=b", "X-Page": "1" } },
   ],
-  ["the client's headers", listPublishers, { cookie: "a=b", "x-page": "1" }, ownHeaders],
-  ["a call's headers", (it) => it.GET("/publishers", other), { "x-page": "2", cache: "no-store" }, ownHeaders],
 ];
 
 const invalid = { data: "Invalid parameter: first_name", code: 400 };
@@ -204,46 +200,45 @@ const save =
     it.editContributor(opened, form as ContributorForm);
 
 const edits: [what: string, send: Send, content: object][] = [
-  ["nothing that is as it was, whatever else it has", save(opened.data), {}],
   [
-    "what has changed",
-    save({ ...opened.data, first_name: "New", public: false }),
+    "nothing that is as it was, as strings or with a form's line breaks, whatever else it has",
+    save({
+      ...opened.data,
+      links: links.map(({ url }) => url),
+      descriptions: [{ ...english, description: "One\r\nTwo" }, german],
+    }),
+    {},
+  ],
+  [
+    "what has changed, and nothing that the form lacks",
+    save({ first_name: "New", public: false, gender: undefined, slug: "s" }),
     { first_name: "New", public: false },
   ],
-  ["nothing that the form lacks", save({ gender: undefined, last_name: "O", slug: "s" }), { last_name: "O" }],
   [
     "one emptiness for null and nothing",
     save({ last_name: "", gender: null, type: "", links: [""] }),
     { last_name: null, gender: null, type: null, links: [] },
   ],
   [
-    "aliases that are added, removed and renamed, as objects",
-    save({ aliases: [{ ...one, name: "Uno" }, two, { name: "Three" }] }),
-    { added_aliases: [{ name: "Uno" }, { name: "Three" }], removed_aliases: [1] },
-  ],
-  ["aliases as strings", save({ aliases: ["Two", "4"] }), { added_aliases: [{ name: "4" }], removed_aliases: [1] }],
-  [
-    "of a description only what has changed in it",
+    "elements that are added, removed and changed, of these only what has changed, and all links",
     save({
+      aliases: [{ ...one, name: "Uno" }, two, { name: "Three" }],
       descriptions: [
         { ...english, source: null },
         { description: "A", language: "fr" },
       ],
+      relations: [{ ...second, relation_type: "foe" }],
+      links: links.slice(1),
     }),
     {
+      ...{ added_aliases: [{ name: "Uno" }, { name: "Three" }], removed_aliases: [1] },
       added_descriptions: [{ description: "A", language: "fr" }],
-      modified_descriptions: [{ id: 3, source: "" }],
-      removed_descriptions: [4],
+      ...{ modified_descriptions: [{ id: 3, source: "" }], removed_descriptions: [4] },
+      ...{ modified_relations: [{ id: 6, relation_type: "foe" }], removed_relations: [5] },
+      links: ["https://two.example.com"],
     },
   ],
-  ["no line breaks of forms", save({ descriptions: [{ ...english, description: "One\r\nTwo" }, german] }), {}],
-  [
-    "of a relation only what has changed in it",
-    save({ relations: [{ ...second, relation_type: "foe" }] }),
-    { modified_relations: [{ id: 6, relation_type: "foe" }], removed_relations: [5] },
-  ],
-  ["no links that are the same, as strings", save({ links: links.map(({ url }) => url) }), {}],
-  ["all links if one has changed, as objects", save({ links: links.slice(1) }), { links: ["https://two.example.com"] }],
+  ["aliases as strings", save({ aliases: ["Two", "4"] }), { added_aliases: [{ name: "4" }], removed_aliases: [1] }],
   ["nothing new of a user", (it) => it.editUser(user, { ...user.data }), {}],
   ["other roles", (it) => it.editUser(user, { roles: [{ id: 2 }] }), { added_roles: [2], removed_roles: [1] }],
   ["no roles", (it) => it.editUser(user, { roles: null }), { removed_roles: [1] }],
@@ -302,21 +297,12 @@ describe("An edit", () => {
   });
 });
 
-describe("The data URL of an image", () => {
-  const file = (bytes: Uint8Array<ArrayBuffer>) => new File([bytes], "a.png", { type: "image/png" });
+it("The data URL of an image has its type and bytes, and a file too large for the service is not even read", async () => {
+  const urlOf = (bytes: Uint8Array<ArrayBuffer>) => imageOf(new File([bytes], "a.png", { type: "image/png" }));
+  const bytes = Uint8Array.from({ length: 100_000 }, (_, index) => index % 251);
+  const most = Math.floor((6_000_000 - "data:image/png;base64,".length) / 4) * 3;
 
-  it("has its type and its bytes", async () => {
-    const bytes = Uint8Array.from({ length: 100_000 }, (_, index) => index % 251);
-
-    const url = await imageOf(file(bytes));
-
-    expect(url).toBe(`data:image/png;base64,${Buffer.from(bytes).toString("base64")}`);
-  });
-
-  it("has as many characters as the service accepts; a larger file is not even read", async () => {
-    const most = Math.floor((6_000_000 - "data:image/png;base64,".length) / 4) * 3;
-
-    expect((await imageOf(file(new Uint8Array(most)))).length).toBeLessThanOrEqual(6_000_000);
-    await expect(imageOf(file(new Uint8Array(most + 1)))).rejects.toThrow(RangeError);
-  });
+  expect(await urlOf(bytes)).toBe(`data:image/png;base64,${Buffer.from(bytes).toString("base64")}`);
+  expect((await urlOf(new Uint8Array(most))).length).toBeLessThanOrEqual(6_000_000);
+  await expect(urlOf(new Uint8Array(most + 1))).rejects.toThrow(RangeError);
 });

@@ -39,13 +39,6 @@ interface Kind {
 }
 const kinds: readonly Kind[] = [
   {
-    kind: "contributor",
-    make: () => aContributor(stack.sql),
-    open,
-    edit: (colophon) => colophon.editContributor,
-    forms: [{ type: "mine" }, { gender: "theirs" }],
-  },
-  {
     kind: "user",
     make: () => aUser(stack.sql),
     open: (colophon, id) => opened(colophon.GET("/admin-users/id/{id}", { path: { id } })),

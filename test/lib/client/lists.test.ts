@@ -39,69 +39,53 @@ function reading(text: string, size: number) {
   return { colophon, isCancelled: () => isCancelled };
 }
 
-describe("The pages of a list", () => {
-  it("follow each other from the offset on, each as long as it may be, and the last one has the rest", async () => {
-    const pages = await itemsOf(
-      clientFor(stack).pages("/contributors", { query: { ...query, offset: 150 }, pageSize: 1_600 }),
-    );
+it("The pages of a list follow each other from the offset on, the last one with the rest, each of a hundred records by default", async () => {
+  const [colophon, pageSize] = [clientFor(stack), 1_600];
+  const pages = await itemsOf(colophon.pages("/contributors", { query: { ...query, offset: 150 }, pageSize }));
+  const [first] = await itemsOf(colophon.pages("/contributors", { query }), 1);
+  const none = await itemsOf(colophon.pages("/contributors", { query: { ...query, search: "missing" } }));
 
-    expect(pages.map(({ from, to, max }) => [from, to, max])).toEqual([
-      [150, 1_750, contributors],
-      [1_750, 3_350, contributors],
-      [3_350, contributors, contributors],
-    ]);
-    expect(pages.flatMap((page) => page.contributors.map(({ id }) => id))).toEqual(ids.slice(150));
-  });
-
-  it("have a hundred records by default, and one page if there is nothing", async () => {
-    const [first] = await itemsOf(clientFor(stack).pages("/contributors", { query }), 1);
-    const none = await itemsOf(clientFor(stack).pages("/contributors", { query: { ...query, search: "missing" } }));
-
-    expect(first?.contributors).toHaveLength(100);
-    expect(none).toEqual([{ contributors: [], max: 0, from: 0, to: 0 }]);
-  });
+  expect(pages.map(({ from, to, max }) => [from, to, max])).toEqual([
+    [150, 1_750, contributors],
+    [1_750, 3_350, contributors],
+    [3_350, contributors, contributors],
+  ]);
+  expect(pages.flatMap((page) => page.contributors.map(({ id }) => id))).toEqual(ids.slice(150));
+  expect(first?.contributors).toHaveLength(100);
+  expect(none).toEqual([{ contributors: [], max: 0, from: 0, to: 0 }]);
 });
 
-describe("All records of a list", () => {
-  it("come once each although others are added between the pages", async () => {
-    let added = 0;
-    const fetchAndAdd = async (url: string, init: RequestInit) => {
-      const response = await fetch(url, init);
-      await aContributor(stack.sql, { first_name: `Aaron ${added++}` });
-      return response;
-    };
+it("All records of a list come once each although others are added between the pages", async () => {
+  let added = 0;
+  const fetchAndAdd = async (url: string, init: RequestInit) => {
+    const response = await fetch(url, init);
+    await aContributor(stack.sql, { first_name: `Aaron ${added++}` });
+    return response;
+  };
 
-    const colophon = clientFor(stack, undefined, { fetch: fetchAndAdd });
-    const all = await colophon.all("/contributors", { query, pageSize: 1_500 });
+  const colophon = clientFor(stack, undefined, { fetch: fetchAndAdd });
+  const all = await colophon.all("/contributors", { query, pageSize: 1_500 });
 
-    await stack.sql`delete from contributors where first_name like 'Aaron %'`;
-    expect(all.map(({ id }) => id)).toEqual(ids);
-  });
+  await stack.sql`delete from contributors where first_name like 'Aaron %'`;
+  expect(all.map(({ id }) => id)).toEqual(ids);
 });
 
 describe("A stream of a list", () => {
-  it("gives every record in one request, also for a signed-in user, and lists of every kind", async () => {
-    const { sent, fetch } = recordingNetwork();
-
-    const all = await itemsOf(clientFor(stack, undefined, { fetch }).stream("/contributors", { query }));
-    const users = await itemsOf(clientFor(stack, administrator).stream("/admin-users"));
-    const publishers = await itemsOf(clientFor(stack).stream("/publishers"));
-
-    expect(all.map(({ id }) => id)).toEqual(ids);
-    expect(sent).toHaveLength(1);
-    expect(users.map(({ username }) => username)).toEqual([administrator.username]);
-    expect(users).toEqual(await clientFor(stack, administrator).all("/admin-users"));
-    expect(publishers).toEqual([]);
-  });
-
-  it("returns the requested page, and is requested again if the service is busy at first", async () => {
-    const { sent, fetch } = recordingNetwork(refusal(503, { "Retry-After": "0" }));
+  it("gives every record, or the requested page, in one request, sent again if the service is busy, of lists of every kind", async () => {
+    const [one, two] = [recordingNetwork(), recordingNetwork(refusal(503, { "Retry-After": "0" }))];
     const page = { ...query, limit: 3, offset: 5 };
 
-    const few = await itemsOf(clientFor(stack, undefined, { fetch }).stream("/contributors", { query: page }));
+    const all = await itemsOf(clientFor(stack, undefined, { fetch: one.fetch }).stream("/contributors", { query }));
+    const few = await itemsOf(
+      clientFor(stack, undefined, { fetch: two.fetch }).stream("/contributors", { query: page }),
+    );
+    const users = await itemsOf(clientFor(stack, administrator).stream("/admin-users"));
 
-    expect(few.map(({ id }) => id)).toEqual(ids.slice(5, 8));
-    expect(sent).toHaveLength(2);
+    expect([all, few].map((some) => some.map(({ id }) => id))).toEqual([ids, ids.slice(5, 8)]);
+    expect([one.sent.length, two.sent.length]).toEqual([1, 2]);
+    expect(users.map(({ username }) => username)).toEqual([administrator.username]);
+    expect(users).toEqual(await clientFor(stack, administrator).all("/admin-users"));
+    expect(await itemsOf(clientFor(stack).stream("/publishers"))).toEqual([]);
   });
 
   it("gives the records as they are, whatever is in them and wherever the network cuts", async () => {

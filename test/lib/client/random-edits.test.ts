@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import type { AdminContributor, ClientOptions, Colophon, ContributorForm, Opened } from "../../../lib/client/index.js";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
@@ -53,9 +53,8 @@ const nameOf = (seed: number) => `Name ${seed} ${randomUUID()}`;
 /** What a person may do with the form. */
 const touches: Record<string, (form: Form, seed: number) => void> = {
   "rename it": (form) => Object.assign(form, { first_name: `Name ${randomUUID()}` }),
-  "set the last name": (form, seed) => Object.assign(form, { last_name: pick(lines, seed) }),
-  "set the gender": (form, seed) => Object.assign(form, { gender: pick(lines, seed) }),
-  "set the type": (form, seed) => Object.assign(form, { type: pick(lines, seed) }),
+  "set a text": (form, seed) =>
+    Object.assign(form, { [pick(["last_name", "gender", "type"], seed)]: pick(lines, seed >> 2) }),
   "publish it, or not": (form) => Object.assign(form, { public: !form.public }),
   "add a link": ({ links }, seed) => void links.push({ url: `https://example.com/${seed}`, domain: "" }),
   "remove links": ({ links }, seed) => remove(links, seed),
@@ -65,15 +64,19 @@ const touches: Record<string, (form: Form, seed: number) => void> = {
   "add a description": ({ descriptions }, seed) =>
     add(descriptions, { description: pick(texts, seed), language: "English", source: pick(lines, seed) }),
   "remove descriptions": ({ descriptions }, seed) => remove(descriptions, seed),
-  "describe otherwise": ({ descriptions }, seed) => modify(descriptions, seed, { description: pick(texts, seed) }),
-  "translate a description": ({ descriptions }, seed) =>
-    modify(descriptions, seed, { language: pick(["German", "French", "Klingon"], seed) }),
-  "cite a source": ({ descriptions }, seed) => modify(descriptions, seed, { source: pick(lines, seed) }),
+  "describe otherwise": ({ descriptions }, seed) =>
+    modify(descriptions, seed >> 2, {
+      [pick(["description", "language", "source"], seed)]: pick(["Text", "French", "Klingon", "two\nlines"], seed >> 4),
+    }),
   "add a relation": ({ relations }, seed) =>
     void relations.push({ relation_id: pick(others, seed), relation_type: nameOf(seed) } as Form["relations"][0]),
   "remove relations": ({ relations }, seed) => remove(relations, seed),
-  "relate to another": ({ relations }, seed) => modify(relations, seed, { relation_id: pick(others, seed) }),
-  "relate otherwise": ({ relations }, seed) => modify(relations, seed, { relation_type: `type ${seed % 5}` }),
+  "relate otherwise": ({ relations }, seed) =>
+    modify(
+      relations,
+      seed,
+      seed % 2 === 0 ? { relation_id: pick(others, seed) } : { relation_type: `type ${seed % 5}` },
+    ),
 };
 
 /** What a panel makes of its form. */
@@ -152,13 +155,10 @@ function expectElements(kind: Kind, names: readonly string[], before: Form, afte
     const versions = forms.map((form) => find(form, old)).filter((element) => element && !isRenamed(element, old));
     const saved = find(after, old);
     expect(saved !== undefined).toBe(versions.length === forms.length);
-    if (saved)
-      for (const name of names)
-        expectOneOf(
-          old[name],
-          saved[name],
-          versions.map((element) => element?.[name]),
-        );
+    for (const name of saved ? names : []) {
+      const values = versions.map((element) => element?.[name]);
+      expectOneOf(old[name], saved?.[name], values);
+    }
   }
   const isGoneElsewhere = (form: Form, element: Element) =>
     find(before, element) !== undefined &&
@@ -177,50 +177,46 @@ function expectElements(kind: Kind, names: readonly string[], before: Form, afte
   expect(added.map(({ element }) => valuesOf(element))).toEqual(expect.arrayContaining(found));
 }
 
-describe("Hundreds of random edits", () => {
-  it("change no field that was not touched, beside two other editors and over a faulty network", {
-    timeout: 600_000,
-  }, async () => {
-    let count = 0;
-    const round = async (inputs: readonly { touched: readonly [string, number][]; panel: string }[]) => {
-      if (count % editsOfOne === 0) target = (await aContributor(stack.sql)).id;
-      const opened = await open();
-      const before = structuredClone(opened);
-      const forms = inputs.map(({ touched }) => {
-        const form = structuredClone(opened.data);
-        for (const [touch, seed] of touched) touches[touch]?.(form, seed);
-        return form;
-      });
+it("Hundreds of random edits change no field that was not touched, beside two other editors and over a faulty network", {
+  timeout: 600_000,
+}, async () => {
+  let count = 0;
+  const round = async (inputs: readonly { touched: readonly [string, number][]; panel: string }[]) => {
+    if (count % editsOfOne === 0) target = (await aContributor(stack.sql)).id;
+    const opened = await open();
+    const before = structuredClone(opened);
+    const forms = inputs.map(({ touched }) => {
+      const form = structuredClone(opened.data);
+      for (const [touch, seed] of touched) touches[touch]?.(form, seed);
+      return form;
+    });
 
-      await Promise.all(
-        inputs.map(({ panel }, index) =>
-          save(
-            clientFor(stack, editors[index], { fetch: network, retry: { attempts: 30, seconds: 300 } }),
-            opened,
-            panels[panel]?.(forms[index] as Form, opened.data) ?? {},
-          ),
+    await Promise.all(
+      inputs.map(({ panel }, index) =>
+        save(
+          clientFor(stack, editors[index], { fetch: network, retry: { attempts: 30, seconds: 300 } }),
+          opened,
+          panels[panel]?.(forms[index] as Form, opened.data) ?? {},
         ),
-      );
+      ),
+    );
 
-      const { data: after } = await open();
-      expect(opened).toEqual(before);
-      for (const name of ["id", "slug", "image", "first_name", "last_name", "gender", "type", "public"] as const)
-        expectOneOf(
-          opened.data[name],
-          after[name],
-          forms.map((form) => form[name]),
-        );
-      expectLinks(opened.data, after, forms);
-      expectElements("aliases", ["name"], opened.data, after, forms);
-      expectElements("descriptions", ["description", "language", "source"], opened.data, after, forms);
-      expectElements("relations", ["relation_id", "relation_type"], opened.data, after, forms);
-      count += inputs.length;
-    };
+    const { data: after } = await open();
+    expect(opened).toEqual(before);
+    for (const name of ["id", "slug", "image", "first_name", "last_name", "gender", "type", "public"] as const) {
+      const values = forms.map((form) => form[name]);
+      expectOneOf(opened.data[name], after[name], values);
+    }
+    expectLinks(opened.data, after, forms);
+    expectElements("aliases", ["name"], opened.data, after, forms);
+    expectElements("descriptions", ["description", "language", "source"], opened.data, after, forms);
+    expectElements("relations", ["relation_id", "relation_type"], opened.data, after, forms);
+    count += inputs.length;
+  };
 
-    const inputs = fc.tuple(editor, editor, editor);
-    await fc.assert(fc.asyncProperty(inputs, round), { numRuns: Math.ceil(edits / editors.length) });
+  const inputs = fc.tuple(editor, editor, editor);
+  await fc.assert(fc.asyncProperty(inputs, round), { numRuns: Math.ceil(edits / editors.length) });
 
-    expect(count).toBeGreaterThanOrEqual(edits);
-    expect(faults).toBeGreaterThan(0);
-  });
+  expect(count).toBeGreaterThanOrEqual(edits);
+  expect(faults).toBeGreaterThan(0);
 });
