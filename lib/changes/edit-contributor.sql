@@ -1,14 +1,15 @@
 -- The first invalid parameter, or null. Elements to remove or to modify must be the contributor's own, and with the
 -- added ones there may not be too many.
-create function invalid_parameter(
-  kind text, added json, removed bigint[], modified json, current bigint[], max_count integer
-) returns text language plpgsql immutable as $$
+create function invalid_parameter(kind text, input json, current bigint[], max_count integer) returns text
+  language plpgsql immutable as $$
+  declare
+    added_count integer = json_array_length(input -> ('added_' || kind));
+    removed bigint[] = ids(input -> ('removed_' || kind));
   begin
     return case
       when not current @> removed then 'removed_' || kind
-      when not current @> ids(modified) then 'modified_' || kind
-      when json_array_length(added) > 0
-        and json_array_length(added) + cardinality(current) - cardinality(removed) > max_count
+      when not current @> ids(input -> ('modified_' || kind)) then 'modified_' || kind
+      when added_count > 0 and added_count + cardinality(current) - cardinality(removed) > max_count
         then 'added_' || kind
     end;
   end
@@ -51,17 +52,12 @@ create function edit_contributor(request request, caller caller) returns outcome
       );
     end if;
     invalid = coalesce(
+      invalid_parameter('aliases', input, array(select id from contributor_aliases where contributor_id = target), 200),
       invalid_parameter(
-        'aliases', input -> 'added_aliases', removed_aliases, null,
-        array(select id from contributor_aliases where contributor_id = target), 200
+        'descriptions', input, array(select id from contributor_descriptions where contributor_id = target), 40
       ),
       invalid_parameter(
-        'descriptions', input -> 'added_descriptions', removed_descriptions, input -> 'modified_descriptions',
-        array(select id from contributor_descriptions where contributor_id = target), 40
-      ),
-      invalid_parameter(
-        'relations', input -> 'added_relations', removed_relations, input -> 'modified_relations',
-        array(select id from contributor_relations where contributor_id = target), 100
+        'relations', input, array(select id from contributor_relations where contributor_id = target), 100
       ),
       case when has_invalid_relation(input -> 'added_relations', target) then 'added_relations' end,
       case when has_invalid_relation(input -> 'modified_relations', target) then 'modified_relations' end

@@ -52,12 +52,6 @@ const spend = (paths: number, minutesAgo: number) =>
   `;
 const spent = async () => (await stack.sql`select paths from invalidations`).map(({ paths }) => paths);
 const left = async () => (await stack.sql`select tag from stale_tags order by tag`).map(({ tag }) => tag);
-/** Another run has the lease for so many seconds. */
-const lease = (seconds: number) =>
-  stack.sql`
-    insert into invalidation_lease (run, until)
-    values ('another', now() + ${seconds}::int * interval '1 second')
-  `;
 const items = () => cloudFront.requests.map((request) => request.items);
 const references = () => cloudFront.requests.map(({ reference }) => reference);
 
@@ -142,17 +136,6 @@ describe("ops-invalidate", () => {
     expect(items()).toEqual([["#series"], ["#publishers"]]);
     expect(await left()).toEqual([]);
     expect((await stack.sql`select until = '-infinity' as is_free from invalidation_lease`)[0]?.is_free).toBe(true);
-  });
-
-  it("takes over from a run that broke off, when its lease has ended", async () => {
-    await add("series");
-    await lease(60);
-    await invalidate();
-    expect(items()).toEqual([]);
-
-    await stack.sql`update invalidation_lease set until = now()`;
-    await invalidate();
-    expect(items()).toEqual([["#series"]]);
   });
 
   it("repeats an invalidation that was not written down, since the run broke off", async () => {

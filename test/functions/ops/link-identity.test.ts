@@ -117,15 +117,12 @@ describe("ops-link-identity", () => {
   it.each<[what: string, invoke: typeof link, payload: object]>([
     ["neither subject nor email", link, {}],
     ["both", link, { subject: "s", email: "a@example.com" }],
-    ["an issuer that is no address", link, { issuer: "accounts.example.com", subject: "s" }],
     ["an issuer with a query", link, { issuer: `${issuer}/?a=b`, subject: "s" }],
     ["a subject with a line break", link, { subject: "s\n" }],
-    ["an empty subject", link, { subject: "" }],
     ["a subject that is too long", link, { subject: "s".repeat(256) }],
     ["an address without @", link, { email: "ada" }],
     ["an unknown field", link, { subject: "s", removed: true }],
     ["a new user with two links", create, { username: "New", identity, email }],
-    ["a new user with a misspelt link", create, { username: "New", identitty: identity }],
     ["a new user with a misspelt address", create, { username: "New", email: { issuer, email: "a@example.com" } }],
   ])("fails for %s", async (_, invoke, payload) => {
     await expectUnchanged(() => invoke(payload), failed(expect.stringMatching(/^Invalid payload: /)));
