@@ -133,7 +133,9 @@ describe("ops-invalidate", () => {
 
     expect(await invalidate()).toEqual({ result: { invalidated: ["#series", "#publishers"] } });
 
-    expect(items()).toEqual([["#series"], ["#publishers"]]);
+    // A request that took long is sent again by the same reference.
+    expect([...new Set(items().map(String))]).toEqual(["#series", "#publishers"]);
+    expect(new Set(references()).size).toBe(2);
     expect(await left()).toEqual([]);
     expect((await stack.sql`select until = '-infinity' as is_free from invalidation_lease`)[0]?.is_free).toBe(true);
   });
