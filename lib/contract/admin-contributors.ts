@@ -8,14 +8,14 @@ import {
   flag,
   image,
   include,
-  limit,
   list,
   lock,
+  mapped,
   name,
-  offset,
   optionalName,
   optionalQueryId,
   order,
+  page,
   pathInteger,
   queryId,
   search,
@@ -31,7 +31,7 @@ const includable = include("type", "public", "client");
 export const listAdminContributors = declare("GET /admin-contributors", {
   summary: "Lists a client's contributors, unpublished ones included, with who is editing them",
   permission: "view-contributors",
-  query: { order: order("name-asc", "name-desc"), limit, offset, search, client: queryId },
+  query: { order: order("name-asc", "name-desc"), ...page, search, client: queryId },
   extensionQuery: { include: includable },
   response: { list: "AdminContributorListItem", field: "contributors" },
 });
@@ -58,31 +58,13 @@ export const addContributor = declare("POST /admin-contributors/add", {
 });
 
 /** An alias, as `{name}` or as a string. */
-const alias = z.union([
-  name,
-  z.pipe(
-    z.object({ name }),
-    z.transform((element) => element.name),
-  ),
-]);
+const alias = z.union([name, mapped(z.object({ name }), (element) => element.name)]);
 
 /** A link as a string, or as the object that the detail shows. */
-const linkOrObject = z.union([
-  link,
-  z.pipe(
-    z.object({ url: link }),
-    z.transform((element) => element.url),
-  ),
-]);
+const linkOrObject = z.union([link, mapped(z.object({ url: link }), ({ url }) => url)]);
 
 /** What is removed: an id, or an object with an id. */
-const elementId = z.union([
-  bodyId,
-  z.pipe(
-    z.object({ id: bodyId }),
-    z.transform((element) => element.id),
-  ),
-]);
+const elementId = z.union([bodyId, mapped(z.object({ id: bodyId }), ({ id }) => id)]);
 
 const linksMax = 50;
 const removed = list(elementId);

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { noFileService } from "./errors.ts";
-import { bodyId, flag, image, limit, list, lock, name, offset, order, pathId, search } from "./parameters.ts";
+import { bodyId, flag, image, list, lock, name, order, page, pathId, search } from "./parameters.ts";
 
 /* Users (README.md, "Users"). */
 
@@ -14,8 +14,7 @@ export const listUsers = declare("GET /admin-users", {
   permission: "view-users",
   query: {
     order: order("name-asc", "name-desc", "registered-asc", "registered-desc"),
-    limit,
-    offset,
+    ...page,
     search,
     role: z.optional(pathId),
   },

@@ -1,29 +1,12 @@
+import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import {
-  include,
-  limit,
-  offset,
-  optionalText,
-  order,
-  pathInteger,
-  queryId,
-  search,
-  slug,
-  userLanguage,
-} from "./parameters.ts";
+import { catalogueOrder, include, lang, page, pathInteger, queryId, search, slug, userLanguage } from "./parameters.ts";
 
 /* Public contributors (README.md, "Public contributors (no authentication)"). */
 
 export const listContributors = declare("GET /contributors", {
   summary: "Lists the published contributors of a client",
-  query: {
-    lang: optionalText,
-    order: order("name-asc", "name-desc", "added-asc", "added-desc"),
-    search,
-    limit,
-    offset,
-    client: queryId,
-  },
+  query: { lang, order: z._default(catalogueOrder, "name-asc"), search, ...page, client: queryId },
   extensionQuery: { include: include("slug") },
   response: { list: "ContributorListItem", field: "contributors" },
   tags: ["contributors", "series"],
@@ -48,14 +31,7 @@ export const getRandomContributor = declare("GET /contributor/random", {
 export const listWorks = declare("GET /contributor/works/{id}", {
   summary: "Lists the works of a contributor",
   parameters: { id: pathInteger },
-  query: {
-    limit,
-    offset,
-    search,
-    order: order("name-asc", "name-desc", "added-asc", "added-desc"),
-    user_lang: userLanguage,
-    client: queryId,
-  },
+  query: { ...page, search, order: z._default(catalogueOrder, "name-asc"), user_lang: userLanguage, client: queryId },
   response: { list: "Work", field: "works" },
   tags: ["contributor-{id}", "series"],
 });

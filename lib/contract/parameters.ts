@@ -9,6 +9,11 @@ const shortTextLengthMax = 2_000;
 /** Limit of elements in an array of a request body. */
 const elementsMax = 200;
 
+/** What a schema accepts, as another value. */
+/* @__NO_SIDE_EFFECTS__ */
+export const mapped = <S extends z.ZodMiniType, V>(schema: S, map: (value: z.output<S>) => V) =>
+  z.pipe(schema, z.transform(map));
+
 /** PostgreSQL stores neither NUL nor an unpaired surrogate. */
 const storable = z.refine<string>((value) => !value.includes("\0") && value.isWellFormed(), invalid);
 
@@ -35,7 +40,7 @@ export const nameOrEmpty = z.string().check(
 export const name = nameOrEmpty.check(z.minLength(1));
 
 /** A language by its English name, in any case, or its two-letter code. */
-export const languageName = z.pipe(name, z.transform(language));
+export const languageName = mapped(name, language);
 
 /** A contributor's description. */
 export const requiredText = text(textLengthMax).check(z.minLength(1));
@@ -47,16 +52,10 @@ export const requiredShortText = shortText.check(z.minLength(1));
 
 /** A field with a default, for null and for a missing field. */
 export const withDefault = <S extends z.ZodMiniType, const D>(schema: S, defaultValue: D) =>
-  z.pipe(
-    z.optional(z.nullable(schema)),
-    z.transform((value): z.output<S> | D => value ?? defaultValue),
-  );
+  mapped(z.optional(z.nullable(schema)), (value) => value ?? defaultValue);
 
 /** A name that may be missing, null or empty: then it is null. */
-export const optionalName = z.pipe(
-  z.optional(z.nullable(nameOrEmpty)),
-  z.transform((value) => value || null),
-);
+export const optionalName = mapped(z.optional(z.nullable(nameOrEmpty)), (value) => value || null);
 /** A day, as 1909-12-31. PostgreSQL has no year 0. */
 export const date = z.iso.date().check(z.regex(/^(?!0000)/));
 export const flag = withDefault(z.boolean(), false);
@@ -104,29 +103,31 @@ const searchWordsMax = 16;
 
 /** The words to search for. A text without any counts as absent, as an empty one does (lib/http/input.ts). */
 export const search = z.optional(
-  z.pipe(
+  mapped(
     z.string().check(
       z.maxLength(nameLengthMax),
       storable,
       z.refine((text) => wordsOf(text).length <= searchWordsMax),
     ),
-    z.transform((text) => {
+    (text) => {
       const words = wordsOf(text);
       return words.length > 0 ? words : undefined;
-    }),
+    },
   ),
 );
 
 /** The greatest `limit` of a page. With a greater one, or none, a list counts as whole: caches and the firewall differ. */
 export const pageLimitMax = 999;
 
-export const limit = z._default(wholeNumber, Number.MAX_SAFE_INTEGER);
-export const offset = z._default(wholeNumber, 0);
+/** Which records of a list are requested. */
+export const page = { limit: z._default(wholeNumber, Number.MAX_SAFE_INTEGER), offset: z._default(wholeNumber, 0) };
 export const optionalQueryId = z.optional(queryId);
-export const optionalText = z.optional(z.string().check(z.maxLength(nameLengthMax), storable));
+/** Reserved: nothing reads it yet. */
+export const lang = z.optional(z.string().check(z.maxLength(nameLengthMax), storable));
 /** The orders of a list; the first is the default. */
 export const order = <const Orders extends readonly [string, ...string[]]>(...orders: Orders) =>
   z._default(z.enum(orders), orders[0]);
+export const catalogueOrder = z.enum(["name-asc", "name-desc", "added-asc", "added-desc"]);
 /** Fields that a response has only on request, separated by commas. */
 export const include = <const Words extends readonly [string, ...string[]]>(...words: Words) =>
   z.optional(
@@ -142,9 +143,6 @@ export const include = <const Words extends readonly [string, ...string[]]>(...w
 export const lock = z.optional(z.enum(["none"]));
 /** Languages compare regardless of case, so only a code needs its name. */
 export const userLanguage = z._default(
-  z.pipe(
-    nonEmptyText,
-    z.transform((text) => (text.length === 2 ? language(text) : text)),
-  ),
+  mapped(nonEmptyText, (text) => (text.length === 2 ? language(text) : text)),
   "English",
 );

@@ -1,18 +1,12 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import { limit, offset, optionalText, order, pathInteger, queryId, search, slug, userLanguage } from "./parameters.ts";
+import { catalogueOrder, lang, page, pathInteger, queryId, search, slug, userLanguage } from "./parameters.ts";
 
 /* Public publishers (README.md, "Public publishers (no authentication)"). */
 
 export const listPublishers = declare("GET /publishers", {
   summary: "Lists publishers",
-  query: {
-    lang: optionalText,
-    order: z.optional(z.enum(["name-asc", "name-desc", "added-asc", "added-desc"])),
-    search,
-    limit,
-    offset,
-  },
+  query: { lang, order: z.optional(catalogueOrder), search, ...page },
   response: { list: "PublisherListItem", field: "publishers", count: true },
   tags: ["publishers", "series"],
 });
@@ -35,14 +29,7 @@ export const getRandomPublisher = declare("GET /publisher/random", {
 export const listPublications = declare("GET /publisher/publications/{id}", {
   summary: "Lists the series a publisher published",
   parameters: { id: pathInteger },
-  query: {
-    limit,
-    offset,
-    search,
-    order: order("name-asc", "name-desc", "added-asc", "added-desc"),
-    client: queryId,
-    user_lang: userLanguage,
-  },
+  query: { ...page, search, order: z._default(catalogueOrder, "name-asc"), client: queryId, user_lang: userLanguage },
   response: { list: "Publication", field: "publications" },
   tags: ["publisher-{id}", "series"],
 });

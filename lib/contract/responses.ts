@@ -27,7 +27,9 @@ export const Envelope = z.strictObject({
   code: field(z.int().check(z.minimum(200), z.maximum(599)), "The status of the response."),
 });
 
-export const SessionUser = z.strictObject({ id, slug, username: z.string(), profile_image: urlOrNull });
+const user = { id, slug, username: z.string() };
+
+export const SessionUser = z.strictObject({ ...user, profile_image: urlOrNull });
 
 export const Session = z.strictObject({
   user: SessionUser,
@@ -40,31 +42,25 @@ export const Session = z.strictObject({
 
 export const Slug = field(z.string().check(z.minLength(1)), "What stands for a record in addresses.");
 
-export const Permission = z.strictObject({ id, name: z.string(), description: z.string() });
+/** Of roles and permissions. */
+const named = { id, name: z.string(), description: z.string() };
+const namedOrNull = { ...named, description: z.nullable(z.string()) };
 
-export const RoleListItem = z.strictObject({
-  id,
-  name: z.string(),
-  description: z.nullable(z.string()),
-  permission_count: count,
-  user_count: count,
-});
+export const Permission = z.strictObject(named);
+
+export const RoleListItem = z.strictObject({ ...namedOrNull, permission_count: count, user_count: count });
 
 export const Role = z.strictObject({
-  id,
-  name: z.string(),
-  description: z.string(),
+  ...named,
   is_default: field(zeroOrOne, "1 for the role that users get who would have none."),
   permissions: z.array(Permission),
 });
 
-export const RoleSummary = z.strictObject({ id, name: z.string(), description: z.string() });
-export const UserRole = z.strictObject({ id, name: z.string(), description: z.nullable(z.string()) });
+export const RoleSummary = z.strictObject(named);
+export const UserRole = z.strictObject(namedOrNull);
 
 export const UserListItem = z.strictObject({
-  id,
-  slug,
-  username: z.string(),
+  ...user,
   age_verified: z.boolean(),
   profile_image: urlOrEmpty,
   registered: instant,
@@ -73,9 +69,7 @@ export const UserListItem = z.strictObject({
 });
 
 export const User = z.strictObject({
-  id,
-  slug,
-  username: z.string(),
+  ...user,
   profile_image: urlOrNull,
   registered: instant,
   age_verified: z.boolean(),
@@ -93,6 +87,7 @@ export const Description = z.strictObject({
 });
 const descriptions = z.array(Description);
 export const ContributorAlias = z.strictObject({ id, name: z.string() });
+const aliases = z.array(ContributorAlias);
 export const ContributorRelation = z.strictObject({
   id,
   relation_id: field(id, "The other contributor's id."),
@@ -102,6 +97,10 @@ export const ContributorRelation = z.strictObject({
   last_name: z.string(),
   slug: z.string(),
 });
+const relations = z.array(ContributorRelation);
+
+const contributor = { id, first_name: z.string(), last_name: lastName };
+const adminContributor = { ...contributor, slug, image: urlOrEmpty };
 
 /** What administrative contributors show on request. */
 const included = {
@@ -113,35 +112,25 @@ const included = {
 };
 
 export const AdminContributorListItem = z.strictObject({
-  id,
-  first_name: z.string(),
-  last_name: lastName,
-  slug,
-  image: urlOrEmpty,
+  ...adminContributor,
   ...included,
   locked_by: z.optional(field(UserReference, "Who else is editing them.")),
 });
 
 export const AdminContributor = z.strictObject({
-  id,
-  first_name: z.string(),
-  last_name: lastName,
-  slug,
-  image: urlOrEmpty,
+  ...adminContributor,
   gender: possible,
   links,
-  aliases: z.array(ContributorAlias),
+  aliases,
   descriptions,
-  relations: z.array(ContributorRelation),
+  relations,
   ...included,
 });
 
 export const SeriesReference = z.strictObject({ name: z.string(), slug: z.string() });
 
 export const ContributorListItem = z.strictObject({
-  id,
-  first_name: z.string(),
-  last_name: lastName,
+  ...contributor,
   slug: z.optional(field(z.string(), "Only with `include=slug`.")),
   image: urlOrNull,
   gender: possibleOrNull,
@@ -150,16 +139,14 @@ export const ContributorListItem = z.strictObject({
 });
 
 export const Contributor = z.strictObject({
-  id,
-  first_name: z.string(),
-  last_name: lastName,
+  ...contributor,
   slug,
   image: urlOrNull,
   gender: possibleOrNull,
   links,
   descriptions,
-  aliases: z.array(ContributorAlias),
-  relations: z.array(ContributorRelation),
+  aliases,
+  relations,
 });
 
 export const PublisherListItem = z.strictObject({
@@ -224,7 +211,4 @@ export const Work = z.strictObject(work);
 
 export const SeriesAlias = z.strictObject({ id, name: z.string(), language: z.string() });
 
-export const Publication = z.strictObject({
-  ...work,
-  aliases: z.array(SeriesAlias),
-});
+export const Publication = z.strictObject({ ...work, aliases: z.array(SeriesAlias) });
