@@ -1,5 +1,5 @@
-import { formatOf } from "./format.ts";
-import { openImage, openPixels } from "./sharp.ts";
+import sharp from "sharp";
+import { openImage } from "./sharp.ts";
 
 /** An image as it is stored: WebP in two sizes, without metadata. */
 export interface Rendition {
@@ -16,17 +16,19 @@ const scaledPixelsMax = 256;
  * @throws when the format is not accepted, or the image is too large or broken
  */
 export async function render(bytes: Buffer): Promise<Rendition> {
-  if (!formatOf(bytes)) throw new TypeError("The image is neither JPEG, PNG, WebP, AVIF nor GIF");
   const image = await openImage(bytes);
-  const pixels = await image
+  const { data, info } = await image
     .autoOrient()
     .resize(within(fullPixelsMax))
     .toColourspace("srgb")
     .raw({ depth: "uchar" })
     .toBuffer({ resolveWithObject: true });
+  // Not the whole `info`: it says `premultiplied`, which the pixels are no more.
+  const { width, height, channels } = info;
+  const pixels = () => sharp(data, { raw: { width, height, channels } });
   const [full, scaled] = await Promise.all([
-    openPixels(pixels).webp().toBuffer(),
-    openPixels(pixels).resize(within(scaledPixelsMax)).webp().toBuffer(),
+    pixels().webp().toBuffer(),
+    pixels().resize(within(scaledPixelsMax)).webp().toBuffer(),
   ]);
   return { full, scaled };
 }

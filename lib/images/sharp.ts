@@ -4,7 +4,8 @@ import sharp, { type Sharp } from "sharp";
 sharp.cache(false);
 // With many threads glibc's allocator fragments memory (sharp, "Installation"), and there is one image at a time.
 sharp.concurrency(1);
-// libvips may not load any other format, SVG above all, even if `formatOf` is deceived.
+// The accepted formats, by content: libvips may load no other one, SVG above all. Of HEIF it decodes only AVIF, since
+// sharp's binaries have no decoder for HEVC (sharp, "Installation").
 sharp.block({ operation: ["VipsForeignLoad"] });
 sharp.unblock({
   operation: [
@@ -39,12 +40,3 @@ export async function openImage(bytes: Buffer): Promise<Sharp> {
   }
   return image.timeout({ seconds: secondsMax });
 }
-
-/** Raw pixels that `openImage` has decoded. */
-export interface Pixels {
-  readonly data: Buffer;
-  readonly info: { readonly width: number; readonly height: number; readonly channels: 1 | 2 | 3 | 4 };
-}
-
-export const openPixels = ({ data, info: { width, height, channels } }: Pixels): Sharp =>
-  sharp(data, { raw: { width, height, channels } });

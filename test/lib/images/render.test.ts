@@ -46,6 +46,13 @@ describe("render: formats", () => {
     }
   });
 
+  it("knows an AVIF with another first brand", async () => {
+    const bytes = await plain().avif().toBuffer();
+    bytes.write("mif1", 8, "latin1");
+
+    expect((await sharp((await render(bytes)).full).metadata()).format).toBe("webp");
+  });
+
   it("takes the first frame of an animation", async () => {
     const frames = [plain("#ff0000"), plain("#0000ff")].map((frame) => frame.png().toBuffer());
     const stack = sharp(await Promise.all(frames), { join: { animated: true } });
