@@ -15,40 +15,25 @@ const connection = new NodeHttpHandler({
   throwOnRequestTimeout: true,
 });
 
-export interface AwsResponse {
-  readonly statusCode: number;
-  readonly body: string;
-}
-
-export interface AwsApi {
-  /** Opens a connection, to have it when something is to be sent. It never fails. */
-  connect(): void;
-  post(path: string, headers: Readonly<Record<string, string>>, body: object): Promise<AwsResponse>;
-}
-
 /** @param service its name in signatures and addresses: `lambda` */
-export function awsApi(service: string, address = `https://${service}.${region}.amazonaws.com`): AwsApi {
+export function awsApi(service: string, address = `https://${service}.${region}.amazonaws.com`) {
   const { protocol, hostname, port, host } = new URL(address);
   const signer = new SignatureV4({ service, region, credentials: fromEnv(), sha256: Sha256 });
   const endpoint = { protocol, hostname, ...(port ? { port: Number(port) } : {}) };
   return {
+    /** Opens a connection, to have it when something is to be sent. It never fails. */
     connect() {
       send(new HttpRequest({ ...endpoint, path: "/", method: "HEAD" })).catch(() => {});
     },
-    async post(path, headers, body) {
-      const request = new HttpRequest({
-        ...endpoint,
-        path,
-        method: "POST",
-        headers: { host, ...headers },
-        body: JSON.stringify(body),
-      });
+    async post(path: string, headers: Readonly<Record<string, string>>, content: object) {
+      const body = JSON.stringify(content);
+      const request = new HttpRequest({ ...endpoint, path, method: "POST", headers: { host, ...headers }, body });
       return await send(new HttpRequest(await signer.sign(request)));
     },
   };
 }
 
-async function send(request: HttpRequest): Promise<AwsResponse> {
+async function send(request: HttpRequest) {
   const { response } = await connection.handle(request);
   // To its end, so that the connection can be used again.
   return { statusCode: response.statusCode, body: await text(response.body) };

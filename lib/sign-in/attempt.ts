@@ -1,12 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { attemptSeconds } from "./cookies.ts";
 import { clientId, issuer } from "./provider.ts";
 import { readSecret } from "./secrets.ts";
 
 /** The secret that signs attempts. */
 const keyArn = process.env.SIGN_IN_KEY_ARN ?? "";
-
-/** How long an attempt may take, including the provider's part. */
-export const attemptSeconds = 600;
 
 /** An attempt to sign in, between `/sign-in` and the callback. Only a cookie of its browser has it. */
 export interface Attempt {

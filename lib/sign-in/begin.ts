@@ -4,7 +4,7 @@ import type { startSignIn } from "../contract/sign-in.ts";
 import type { Input } from "../http/input.ts";
 import { callbackOf } from "./addresses.ts";
 import { newAttempt } from "./attempt.ts";
-import { keepAttempt } from "./attempt-cookies.ts";
+import { keepAttempt } from "./cookies.ts";
 import type { NavigationContext, Redirection } from "./navigation.ts";
 import { findProvider } from "./provider.ts";
 

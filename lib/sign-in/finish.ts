@@ -4,12 +4,11 @@ import { rememberCaller } from "../http/log.ts";
 import { digestOf, newToken } from "../http/token.ts";
 import { callbackOf, pageOfPanel } from "./addresses.ts";
 import { attemptIn } from "./attempt.ts";
-import { attemptCookieIn, forgetAttempt } from "./attempt-cookies.ts";
+import { attemptCookieIn, forgetAttempt, sessionCookies } from "./cookies.ts";
 import { SignInFailure } from "./failure.ts";
 import { identify } from "./identify.ts";
 import { type NavigationContext, type Redirection, rememberAttempt } from "./navigation.ts";
 import { issuer } from "./provider.ts";
-import { sessionCookies } from "./session-cookies.ts";
 
 /** How long a session lasts, by the stage's setting. */
 const sessionDays = Number(process.env.SIGN_IN_SESSION_DAYS);

@@ -11,11 +11,9 @@ import { withoutTimeout } from "../http/pipeline.ts";
 import type { Middleware, Response } from "../http/response.ts";
 import { beginningOf } from "./addresses.ts";
 import type { Attempt } from "./attempt.ts";
-import { forgetAttempt } from "./attempt-cookies.ts";
+import { forgetAttempt } from "./cookies.ts";
 import { type Outcome, SignInFailure } from "./failure.ts";
 import { errorPage, pagePolicy } from "./page.ts";
-
-type NavigationDeclaration = Declaration & { readonly response: { readonly redirect: string } };
 
 export interface NavigationContext {
   readonly event: APIGatewayProxyEvent;
@@ -29,8 +27,11 @@ export interface Redirection {
   readonly cookies: readonly string[];
 }
 
-/** Makes the Lambda handler of an endpoint that redirects a browser. Its errors are pages. */
-export function serveNavigation<const D extends NavigationDeclaration>(
+/**
+ * Makes the Lambda handler of an endpoint that redirects a browser. Its errors are pages. No cache stores a response, no
+ * page of another origin reads it, and no other site gets its URL.
+ */
+export function serveNavigation<const D extends Declaration & { readonly response: { readonly redirect: string } }>(
   declaration: D,
   handle: (input: Input<D> & NavigationContext) => Promise<Redirection>,
 ) {
@@ -40,24 +41,13 @@ export function serveNavigation<const D extends NavigationDeclaration>(
     const { location, cookies } = await handle({ ...parse(event), event, deadline });
     return {
       statusCode: 302,
-      headers: { Location: location },
+      headers: { ...uncacheable, Location: location },
       multiValueHeaders: { "Set-Cookie": [...cookies] },
       body: "",
     };
   };
-  return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use([
-    logRequests(declaration),
-    pageHeaders,
-    respondByPage,
-  ]);
+  return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use([logRequests(declaration), respondByPage]);
 }
-
-/** No cache stores a response, no page of another origin reads it, and no other site gets its URL. */
-const pageHeaders: Middleware = {
-  after: ({ response }) => void Object.assign(response?.headers ?? {}, uncacheable),
-  onError: ({ response }) =>
-    void Object.assign(response?.headers ?? {}, uncacheable, { "Content-Security-Policy": pagePolicy }),
-};
 
 /** The attempts of requests to the callback. */
 const attempts = new WeakMap<APIGatewayProxyEvent, Attempt>();
@@ -81,6 +71,8 @@ const respondByPage: Middleware = {
     request.response = {
       statusCode: status,
       headers: {
+        ...uncacheable,
+        "Content-Security-Policy": pagePolicy,
         "Content-Type": "text/html; charset=utf-8",
         ...(status === 503 ? { "Retry-After": retryAfterSeconds } : {}),
       },

@@ -1,4 +1,4 @@
-import { type AwsResponse, awsApi } from "../aws/api.ts";
+import { awsApi } from "../aws/api.ts";
 import { isFault, retry } from "../aws/retry.ts";
 
 const secretsManager = awsApi("secretsmanager", process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER);
@@ -26,19 +26,15 @@ export const forgetSecret = (arn: string): unknown => known.delete(arn);
 
 async function fetchSecret(SecretId: string, deadline: number): Promise<string> {
   const headers = { "content-type": "application/x-amz-json-1.1", "x-amz-target": "secretsmanager.GetSecretValue" };
-  const { body } = await retry(
-    async () => checked(await secretsManager.post("/", headers, { SecretId })),
-    isFault,
-    deadline,
-  );
-  const { SecretString }: { readonly SecretString?: unknown } = JSON.parse(body);
+  const request = async () => {
+    const { statusCode: httpStatusCode, body } = await secretsManager.post("/", headers, { SecretId });
+    if (httpStatusCode === 200) return body;
+    // The status distinguishes a fault of the service from a refusal.
+    throw Object.assign(new Error(`Secrets Manager responded with ${httpStatusCode}`), {
+      $metadata: { httpStatusCode },
+    });
+  };
+  const { SecretString }: { readonly SecretString?: unknown } = JSON.parse(await retry(request, isFault, deadline));
   if (typeof SecretString !== "string" || SecretString === "") throw new Error("The secret is no text");
   return SecretString.trim();
-}
-
-/** @throws with the status, which distinguishes a fault of the service from a refusal */
-function checked(response: AwsResponse): AwsResponse {
-  const { statusCode: httpStatusCode } = response;
-  if (httpStatusCode === 200) return response;
-  throw Object.assign(new Error(`Secrets Manager responded with ${httpStatusCode}`), { $metadata: { httpStatusCode } });
 }

@@ -8,15 +8,13 @@ import { rememberCaller } from "../http/log.ts";
 import { pipeline, withoutTimeout } from "../http/pipeline.ts";
 import { envelope, type Response } from "../http/response.ts";
 import { digestsIn, isForeign } from "../http/session.ts";
-import { forgetSession } from "./session-cookies.ts";
-
-type SignOutDeclaration = Declaration & { readonly response: { readonly message: string } };
+import { forgetSession } from "./cookies.ts";
 
 /** A browser has at most one session for each domain above the API's host. */
 const sessionsMax = 5;
 
 /** Makes the Lambda handler that ends the sessions of a request, usually one or none, and deletes the cookies. */
-export function serveSignOut(declaration: SignOutDeclaration) {
+export function serveSignOut(declaration: Declaration & { readonly response: { readonly message: string } }) {
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     if (isForeign(event)) throw new ContractError(403);
     const deadline = deadlineOf(context);
