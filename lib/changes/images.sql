@@ -30,11 +30,12 @@ create function former_images(change_ids bigint[]) returns text[] language sql s
   select array(
     select distinct before ->> 'image'
     from changed_rows
-    where change_id = any(change_ids) and table_name in ('contributors', 'users') and before ->> 'image' is not null
-    except
-    select image from contributors where image is not null
-    except
-    select image from users where image is not null
+    where
+      change_id = any(change_ids)
+      and table_name in ('contributors', 'users')
+      and before ->> 'image' is not null
+      and not exists (select from contributors where image = before ->> 'image')
+      and not exists (select from users where image = before ->> 'image')
   )
 $$;
 

@@ -138,23 +138,6 @@ create function foreign_keys() returns table (
   where contype = 'f'
 $$;
 
--- The tables, parents before their children, and the columns that lead to the parents.
-create function table_depths() returns table (table_name text, depth integer, links text[]) language sql stable as $$
-  with recursive foreign_key as materialized (
-    select * from foreign_keys()
-  ), below (table_name, depth) as (
-    select table_name, 0 from history_tables()
-    union
-    select child.table_name, depth + 1
-    from below join foreign_key as child on parent = below.table_name and child.table_name <> parent
-  )
-  select
-    table_name, max(depth),
-    array(select column_name from foreign_key where foreign_key.table_name = below.table_name)
-  from below
-  group by table_name
-$$;
-
 -- Which list of one of these records has more rows than it may have, or null.
 create function excess(record_kind text, owners bigint[]) returns text language plpgsql stable as $$
   declare
@@ -183,12 +166,11 @@ create function excess(record_kind text, owners bigint[]) returns text language 
   end
 $$;
 
--- The rows of a change behind a row of history, as many as may be, as people read them: the record, what it is called,
--- what the row is there, its key without the record, and the kinds of the records to which columns lead.
+-- The rows of a change behind a row of history, as many as may be, as people read them: the record, what the row is
+-- there, its key without the record, and the kinds of the records to which columns lead.
 create function described_rows(described bigint, behind bigint, rows_max bigint) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
     'record', concat_ws('/', kind, row.owner),
-    'name', case when listed.owner = 'id' and after is null then record_label(kind, row.owner) end,
     'noun', case when listed.owner <> 'id' then noun end,
     'key', (
       select jsonb_object_agg(name, key -> cast(place - 1 as integer))

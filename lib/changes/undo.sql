@@ -107,33 +107,37 @@ create function place_of(touched undo_row, column_name text) returns text langua
   end
 $$;
 
+-- A row of another change.
+create function other_row(table_name text, owner bigint, key jsonb, current jsonb default null) returns undo_row
+  language sql stable as $$
+  select cast(row(listed.table_name, kind, listed.owner, other_row.owner, key, null, null, current) as undo_row)
+  from history_tables() as listed
+  where listed.table_name = other_row.table_name
+$$;
+
 -- Rows that would get unique values of other rows: by each unique index, whose expressions are compared one by one, so
 -- that it finds the other row. Slugs and former slugs of contributors differ, too.
 create function taken_values(rows undo_row[]) returns table (touched undo_row, columns text[], other undo_row)
   language plpgsql as $$
+  declare
+    statement text;
+    columns_of_index text[];
   begin
-    return query execute concat_ws(
-      ' union all ',
-      $sql$
-        select row, array['slug'], other_row
-        from
-          unnest($1) as row
-          join (
-            select 'contributors', slug, cast(row(
-              'former_slugs', 'contributor', 'contributor_id', contributor_id, jsonb_build_array(slug), null, null, null
-            ) as undo_row)
-            from former_slugs
-            union all
-            select 'former_slugs', slug, cast(row(
-              'contributors', 'contributor', 'id', id, jsonb_build_array(id), null, null, null
-            ) as undo_row)
-            from contributors
-          ) as taken (taking_table, slug, other_row) on taking_table = row.table_name and slug = row.before ->> 'slug'
-      $sql$,
-      (
-        select string_agg(format(
+    return query
+    select row, array['slug'], other_row(taken.table_name, taken.owner, taken.key)
+    from
+      unnest(rows) as row
+      join (
+        select 'contributors', slug, 'former_slugs', contributor_id, jsonb_build_array(slug) from former_slugs
+        union all
+        select 'former_slugs', slug, 'contributors', id, jsonb_build_array(id) from contributors
+      ) as taken (taking_table, slug, table_name, owner, key)
+        on taking_table = row.table_name and slug = row.before ->> 'slug';
+    for statement, columns_of_index in
+      select
+        format(
           $sql$
-            select touched, cast(%8$L as text[]), cast(row(%2$L, %7$L, %6$L, owner, key, null, null, null) as undo_row)
+            select touched, $2, other_row(%2$L, owner, key)
             from
               (
                 select touched, %1$s
@@ -148,62 +152,49 @@ create function taken_values(rows undo_row[]) returns table (touched undo_row, c
                 using (%5$s)
             where other.key <> (touched).key
           $sql$,
-          expressions, table_name, coalesce(pg_get_expr(indpred, indrelid), 'true'),
-          column_list(key_columns(table_name)), names, owner, kind,
-          array(
-            select attname
-            from pg_attribute
-            where
-              attrelid = indrelid
-              and (attnum = any(indkey) or attnum in (
-                select refobjsubid from pg_depend where objid = indexrelid and refobjid = indrelid and refobjsubid > 0
-              ))
-            order by attnum
-          )
-        ), ' union all ')
-        from
-          history_tables()
-          join pg_index on indrelid = cast(table_name as regclass) and indisunique
-          cross join lateral (
-            select
-              string_agg(format('%s as value_%s', pg_get_indexdef(indexrelid, place, false), place), ', '),
-              string_agg('value_' || place, ', ')
-            from generate_series(1, cast(indnkeyatts as integer)) as place
-          ) as index_columns (expressions, names)
-        where table_name in (select table_name from unnest(rows) where before is not null)
-      )
-    )
-    using rows;
+          expressions, listed.table_name, coalesce(pg_get_expr(indpred, indrelid), 'true'),
+          column_list(key_columns(listed.table_name)), names, owner
+        ),
+        array(
+          select cast(attname as text)
+          from pg_attribute
+          where
+            attrelid = indrelid
+            and (attnum = any(indkey) or attnum in (
+              select refobjsubid from pg_depend where objid = indexrelid and refobjid = indrelid and refobjsubid > 0
+            ))
+          order by attnum
+        )
+      from
+        history_tables() as listed
+        join pg_index on indrelid = cast(listed.table_name as regclass) and indisunique
+        cross join lateral (
+          select
+            string_agg(format('%s as value_%s', pg_get_indexdef(indexrelid, place, false), place), ', '),
+            string_agg('value_' || place, ', ')
+          from generate_series(1, cast(indnkeyatts as integer)) as place
+        ) as index_columns (expressions, names)
+      where listed.table_name in (select table_name from unnest(rows) where before is not null)
+    loop
+      return query execute statement using rows, columns_of_index;
+    end loop;
   end
 $$;
 
--- Rows that lead to rows which would be deleted, by foreign keys.
-create function added_rows(rows undo_row[]) returns table (touched undo_row, column_name text, is_cascading boolean)
+-- The rows whose column leads to one of these records.
+create function rows_leading_to(ids bigint[], table_name text, column_name text) returns setof undo_row
   language plpgsql as $$
-  declare
-    added text = (
-      select string_agg(format(
-        $sql$
-          select
-            cast(row(%1$L, %2$L, %3$L, %3$I, jsonb_build_array(%4$s), null, null, to_jsonb(current)) as undo_row),
-            %5$L, cast(%6$L as boolean)
-          from %1$I as current
-          where %5$I = any(array(
-            select owner from unnest($1) where table_name = %7$L and before is null and current is not null
-          ))
-        $sql$,
-        foreign_key.table_name, kind, listed.owner, column_list(key_columns(foreign_key.table_name), 'current.'),
-        foreign_key.column_name, foreign_key.is_cascading, parent
-      ), ' union all ')
-      from
-        foreign_keys() as foreign_key
-        join history_tables() as listed on listed.table_name = foreign_key.table_name
-      where parent in (select table_name from unnest(rows) where before is null and current is not null)
-    );
   begin
-    if added is not null then
-      return query execute added using rows;
-    end if;
+    return query execute format(
+      $sql$
+        select (other_row(%1$L, %2$I, jsonb_build_array(%3$s), to_jsonb(current))).*
+        from %1$I as current
+        where %4$I = any($1)
+      $sql$,
+      table_name, (select owner from history_tables() as listed where listed.table_name = rows_leading_to.table_name),
+      column_list(key_columns(table_name), 'current.'), column_name
+    )
+    using ids;
   end
 $$;
 
@@ -243,6 +234,8 @@ create function undo_conflicts(change_id bigint, rows undo_row[]) returns undo_c
         union all
         select table_name, key from unnest(rows) where after is null
       )
+  ), lost as materialized (
+    select image from unnest(former_images(array[change_id])) as image where not is_available(image)
   ), remaining as (
     -- Rows that have other values than the change left them with, are gone, or are there again; and images.
     select row as touched, row as shown, row as other, columns, reason, effect
@@ -271,31 +264,13 @@ create function undo_conflicts(change_id bigint, rows undo_row[]) returns undo_c
         where row.after is null and row.current is not null and not row.current @> (row.before - text 'version')
         union all
         select array['image'], 'Its image is removed', 'loses column'
-        where
-          row.table_name in ('users', 'contributors')
-          and row.before ->> 'image' is not null
-          and not is_available(row.before ->> 'image')
-          and not exists (select from users where image = row.before ->> 'image')
-          and not exists (select from contributors where image = row.before ->> 'image')
+        where row.before ->> 'image' in (select image from lost)
       ) as found (columns, reason, effect)
     union all
     -- Rows whose unique values another row has now. Identifiers are skipped; names are not, since people choose them.
     select
       touched, touched, other, columns,
-      format(
-        '%s %s has %s now', initcap((touched).kind), (other).owner,
-        case
-          when columns[1] in ('slug', 'external_id') then (touched).before ->> columns[1]
-          when columns[1] like '%name' then 'the name'
-          else (
-            select string_agg(
-              concat_ws(' ', name, coalesce((touched).before -> name, (touched).current -> name) #>> '{}'), ', '
-            )
-            from unnest(columns) as name
-            where name <> (touched).owner_column
-          )
-        end
-      ),
+      format('%s %s has the same %s now', initcap((touched).kind), (other).owner, array_to_string(columns, ', ')),
       case
         when (touched).owner_column <> 'id' then 'leaves row'
         when columns[1] in ('slug', 'external_id') then 'leaves column'
@@ -309,13 +284,20 @@ create function undo_conflicts(change_id bigint, rows undo_row[]) returns undo_c
       touched, touched, touched, null,
       case when not is_cascading then format('%s %s needs it', initcap((touched).kind), (touched).owner) end,
       case when is_cascading then 'overrides' else 'refuses' end
-    from added_rows(rows) as added
+    from
+      foreign_keys() as foreign_key
+      join (
+        select table_name as parent, array_agg(owner) as ids
+        from unnest(rows)
+        where before is null and current is not null
+        group by table_name
+      ) as deleted using (parent)
+      cross join lateral rows_leading_to(ids, foreign_key.table_name, column_name) as touched
     where
       not exists (
         select
-        from unnest(rows)
-        where
-          (table_name, key) = ((touched).table_name, (touched).key) and (before is null or before ? added.column_name)
+        from unnest(rows) as row
+        where (row.table_name, row.key) = (touched.table_name, touched.key) and (before is null or before ? column_name)
       )
   )
   select array(
@@ -370,14 +352,22 @@ create function take_back(rows undo_row[]) returns void language plpgsql as $$
         end)
       from
         unnest(rows) as row
-        join table_depths() using (table_name)
+        join (
+          select
+            table_name, ordinality as place,
+            array(
+              select column_name from foreign_keys() as foreign_key where foreign_key.table_name = listed.table_name
+            ) as links
+          from history_tables() with ordinality as listed
+          offset 0
+        ) as listed using (table_name)
         cross join lateral unnest(case
           when before is null then array['delete']
           when current is null then array['insert']
           when moves_records and owner_column <> 'id' and before ?| links then array['delete', 'insert']
           else array['update']
         end) as operation
-      group by operation, table_name, depth
+      group by operation, table_name, place
       order by
         case
           when operation = 'update' then 2
@@ -385,7 +375,7 @@ create function take_back(rows undo_row[]) returns void language plpgsql as $$
           when table_name = 'user_roles' then 4
           else 1
         end,
-        case operation when 'delete' then - depth else depth end
+        case operation when 'delete' then - place else place end
     loop
       if operation = 'delete' then
         perform delete_rows(table_name, keys);
@@ -490,12 +480,6 @@ create function conflicts_in_result(change_id bigint, conflicts undo_conflict[],
   ) as listed
 $$;
 
-create function reason_of(conflict undo_conflict) returns text language sql immutable as $$
-  select concat(
-    coalesce(conflict.reason, 'It is gone'), ', by change ' || conflict.later || ', undo that first'
-  )
-$$;
-
 -- Takes a change back. Returns what was `overridden` and `skipped`, or the `conflicts`, or the `reason` why it is
 -- refused.
 create function undo_change(change changes, is_forced boolean) returns jsonb language plpgsql as $$
@@ -510,27 +494,6 @@ create function undo_change(change changes, is_forced boolean) returns jsonb lan
     end if;
     rows = undo_rows(change.id);
     conflicts = undo_conflicts(change.id, rows);
-    -- Of a change whose records are all gone nothing can be taken back.
-    select reason_of(conflict) into reason
-    from unnest(conflicts) as conflict
-    where
-      effect = 'refuses'
-      or not exists (
-        select
-        from unnest(rows)
-        where (table_name, key) not in (
-          select table_name, key from unnest(conflicts) where effect like '% row' and field = '*'
-        )
-      )
-    order by later desc nulls last
-    limit 1;
-    if found then
-      return jsonb_build_object('reason', reason);
-    end if;
-    if not is_forced and exists (select from unnest(conflicts) where effect not like 'loses %') then
-      return jsonb_build_object('conflicts', conflicts_in_result(change.id, conflicts, '{overrides, leaves %}'));
-    end if;
-
     rows = array(
       select cast(row(table_name, kind, owner_column, owner, key, remaining.before, after, current) as undo_row)
       from
@@ -549,17 +512,24 @@ create function undo_change(change changes, is_forced boolean) returns jsonb lan
         (table_name, key) not in (select table_name, key from unnest(conflicts) where effect like '% row')
         and (current is null or remaining.before is null or current || (remaining.before - text 'version') <> current)
     );
+
+    select concat(
+      coalesce(conflict.reason, 'It is gone'), ', by change ' || later || ', undo that first'
+    ) into reason
+    from unnest(conflicts) as conflict
+    where
+      effect = 'refuses'
+      or rows = '{}' and effect <> 'overrides' and (is_forced or field = '*' or effect like 'loses %')
+    order by later desc nulls last
+    limit 1;
+    if found then
+      return jsonb_build_object('reason', reason);
+    end if;
+    if not is_forced and exists (select from unnest(conflicts) where effect not like 'loses %') then
+      return jsonb_build_object('conflicts', conflicts_in_result(change.id, conflicts, '{overrides, leaves %}'));
+    end if;
     if rows = '{}' then
-      return jsonb_build_object('reason', coalesce(
-        (
-          select reason_of(conflict)
-          from unnest(conflicts) as conflict
-          where effect <> 'overrides'
-          order by later desc nulls last
-          limit 1
-        ),
-        'It is already as it was before'
-      ));
+      return jsonb_build_object('reason', 'It is already as it was before');
     end if;
 
     set constraints all deferred;

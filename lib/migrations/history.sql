@@ -1,59 +1,52 @@
 -- One history of all tables: what a transaction did to their rows, and which cache tags that makes stale. It is written
 -- again after every migration, so a new column needs nothing here, and a new table one line.
 
--- The tables whose rows are recorded. A row belongs to the record of `kind` whose id is in the column `owner`, and is a
--- `noun` of it. Triggers keep `derived` columns, which are neither recorded nor brought back, as generated ones. A
--- cache tag that ends with a hyphen is completed by the record's id. `label` is what a record is called, by an
--- expression over its columns; `most` is how many rows a record may have. What is `kept` is neither removed nor brought
--- back by an undo, for this reason.
+-- The tables whose rows are recorded, each behind those that its foreign keys lead to. First those of records: `label`
+-- is what a record is called, by an expression over its columns. Then those of their elements: a row is a `noun` of
+-- the record whose id is in the column named after the `kind`, and a record may have `most` of them. Triggers keep
+-- `derived` columns, which are neither recorded nor brought back, as generated ones. A cache tag that ends with a hyphen
+-- is completed by the record's id. What is `kept` is neither removed nor brought back by an undo, for this reason.
 create or replace function history_tables() returns table (
   table_name text, kind text, owner text, noun text, derived text[], tags text[], label text, most bigint, kept text
 ) language sql immutable as $$
-  select table_name, kind, owner, noun, cast(derived as text[]), cast(tags as text[]), label, most, kept
+  select table_name, kind, 'id', null, cast(derived as text[]), cast(tags as text[]), label, null, kept
   from (
     values
-      ('clients', 'client', 'id', 'client', '{}', '{}', 'name', null, null),
+      ('clients', 'client', 'name', '{}', '{}', null),
+      ('users', 'user', 'username', '{}', '{}', 'Delete the user in the panel instead, which is for good'),
+      ('roles', 'role', 'name', '{}', '{}', null),
+      ('permissions', 'permission', 'name', '{}', '{}', null),
       (
-        'users', 'user', 'id', 'user', '{}', '{}',
-        'username', null, 'Delete the user in the panel instead, which is for good'
+        'contributors', 'contributor', 'concat_ws('' '', first_name, last_name)',
+        '{contributor-, contributors}', '{alias_keys}', null
       ),
-      ('user_roles', 'user', 'user_id', 'role', '{username_key, registered}', '{}', null, 200, null),
-      (
-        'identities', 'user', 'user_id', 'identity', '{}', '{}',
-        null, null, 'Give or take the link by ops/link-identity instead'
-      ),
-      ('roles', 'role', 'id', 'role', '{}', '{}', 'name', null, null),
-      ('role_permissions', 'role', 'role_id', 'permission', '{}', '{}', null, 500, null),
-      ('permissions', 'permission', 'id', 'permission', '{}', '{}', 'name', null, null),
-      (
-        'contributors', 'contributor', 'id', 'contributor', '{alias_keys}',
-        '{contributor-, contributors}', 'concat_ws('' '', first_name, last_name)', null, null
-      ),
-      ('contributor_links', 'contributor', 'contributor_id', 'link', '{}', '{contributor-}', null, 50, null),
-      (
-        'contributor_aliases', 'contributor', 'contributor_id', 'alias', '{}', '{contributor-, contributors}',
-        null, 200, null
-      ),
-      (
-        'contributor_descriptions', 'contributor', 'contributor_id', 'description', '{}', '{contributor-}',
-        null, 40, null
-      ),
-      ('contributor_relations', 'contributor', 'contributor_id', 'relation', '{}', '{contributor-}', null, 100, null),
-      ('former_slugs', 'contributor', 'contributor_id', 'former slug', '{}', '{contributor-}', null, null, null),
-      ('former_external_ids', 'contributor', 'contributor_id', 'former external id', '{}', '{}', null, null, null),
-      ('publishers', 'publisher', 'id', 'publisher', '{alias_keys}', '{publisher-, publishers}', 'name', null, null),
-      ('publisher_aliases', 'publisher', 'publisher_id', 'alias', '{}', '{publisher-, publishers}', null, null, null),
-      ('publisher_descriptions', 'publisher', 'publisher_id', 'description', '{}', '{publisher-}', null, null, null),
-      ('publisher_relations', 'publisher', 'publisher_id', 'relation', '{}', '{publisher-}', null, 100, null),
-      ('series', 'series', 'id', 'series', '{alias_keys}', '{series}', 'name', null, null),
-      ('series_aliases', 'series', 'series_id', 'alias', '{}', '{series}', null, null, null),
-      ('series_descriptions', 'series', 'series_id', 'description', '{}', '{series}', null, null, null),
-      ('series_tags', 'series', 'series_id', 'tag', '{}', '{series}', null, null, null),
-      ('series_contributors', 'series', 'series_id', 'contributor', '{}', '{series}', null, null, null),
-      ('series_publishers', 'series', 'series_id', 'publisher', '{}', '{series}', null, null, null),
-      ('volumes', 'series', 'series_id', 'volume', '{}', '{series}', null, null, null),
-      ('tags', 'tag', 'id', 'tag', '{}', '{series}', 'name', null, null)
-  ) as listed (table_name, kind, owner, noun, derived, tags, label, most, kept)
+      ('publishers', 'publisher', 'name', '{publisher-, publishers}', '{alias_keys}', null),
+      ('series', 'series', 'name', '{series}', '{alias_keys}', null),
+      ('tags', 'tag', 'name', '{series}', '{}', null)
+  ) as records (table_name, kind, label, tags, derived, kept)
+  union all
+  select table_name, kind, kind || '_id', noun, cast(derived as text[]), cast(tags as text[]), null, most, kept
+  from (
+    values
+      ('user_roles', 'user', 'role', 200, '{}', '{username_key, registered}', null),
+      ('identities', 'user', 'identity', null, '{}', '{}', 'Give or take the link by ops/link-identity instead'),
+      ('role_permissions', 'role', 'permission', 500, '{}', '{}', null),
+      ('contributor_links', 'contributor', 'link', 50, '{contributor-}', '{}', null),
+      ('contributor_aliases', 'contributor', 'alias', 200, '{contributor-, contributors}', '{}', null),
+      ('contributor_descriptions', 'contributor', 'description', 40, '{contributor-}', '{}', null),
+      ('contributor_relations', 'contributor', 'relation', 100, '{contributor-}', '{}', null),
+      ('former_slugs', 'contributor', 'former slug', null, '{contributor-}', '{}', null),
+      ('former_external_ids', 'contributor', 'former external id', null, '{}', '{}', null),
+      ('publisher_aliases', 'publisher', 'alias', null, '{publisher-, publishers}', '{}', null),
+      ('publisher_descriptions', 'publisher', 'description', null, '{publisher-}', '{}', null),
+      ('publisher_relations', 'publisher', 'relation', 100, '{publisher-}', '{}', null),
+      ('series_aliases', 'series', 'alias', null, '{series}', '{}', null),
+      ('series_descriptions', 'series', 'description', null, '{series}', '{}', null),
+      ('series_tags', 'series', 'tag', null, '{series}', '{}', null),
+      ('series_contributors', 'series', 'contributor', null, '{series}', '{}', null),
+      ('series_publishers', 'series', 'publisher', null, '{series}', '{}', null),
+      ('volumes', 'series', 'volume', null, '{series}', '{}', null)
+  ) as elements (table_name, kind, noun, most, tags, derived, kept)
 $$;
 
 create or replace function key_columns(table_name text) returns text[] language sql stable as $$
@@ -120,21 +113,11 @@ create or replace function add_stale_tags(tags text[], ids bigint[]) returns voi
     end
   $$;
 
-create or replace function tag_everything() returns trigger
-  language plpgsql security definer
-  set search_path = public, pg_temp
-  as $$
-    begin
-      perform add_stale_tags('{everything}', '{0}');
-      return null;
-    end
-  $$;
-
--- Behind each statement. The arguments are the kind, the owner's column, the columns of the primary key, those that are
--- not recorded, and the tags. PostgreSQL lists the former and the latter rows of an update in the same order. The owner
--- of the database may switch recording off for a bulk load, by the parameter colophon.recording; the tags remain. Each
--- statement is kept simple, and its plan is kept: to begin one takes longer than to run it. `offset 0` keeps PostgreSQL
--- from making a row's JSON once for each use of it.
+-- Behind each statement. The arguments are the owner's column, the columns of the primary key, those that are not
+-- recorded, and the tags. A truncation is not recorded. PostgreSQL lists the former and the latter rows of an update in
+-- the same order. The owner of the database may switch recording off for a bulk load, by the parameter
+-- colophon.recording; the tags remain. Each statement is kept simple, and its plan is kept: to begin one takes longer
+-- than to run it. `offset 0` keeps PostgreSQL from making a row's JSON once for each use of it.
 create or replace function record_rows() returns trigger
   language plpgsql security definer
   set search_path = public, pg_temp
@@ -151,16 +134,22 @@ create or replace function record_rows() returns trigger
       new_rows jsonb[];
       owners bigint[];
     begin
+      if tg_op = 'TRUNCATE' then
+        if tg_argv[3] <> '{}' then
+          perform add_stale_tags('{everything}', '{0}');
+        end if;
+        return null;
+      end if;
       if tg_op = 'DELETE' then
         -- Most cascades of a deletion find no row.
         if not exists (select from removed) then
           return null;
         end if;
       end if;
-      owner_column = tg_argv[1];
-      key_columns = tg_argv[2];
-      ignored = tg_argv[3];
-      tags = tg_argv[4];
+      owner_column = tg_argv[0];
+      key_columns = tg_argv[1];
+      ignored = tg_argv[2];
+      tags = tg_argv[3];
 
       if current_setting('colophon.recording', true) = 'off' and session_user = current_user then
         if tg_op <> 'INSERT' then
@@ -229,47 +218,36 @@ create or replace function record_rows() returns trigger
 -- new one waits for all transactions that write its table.
 do $$
   declare
-    required record;
-    name text;
+    missing record;
   begin
-    for required in
-      select
-        listed.table_name,
-        listed.tags,
-        format(
-          'record_rows(%L, %L, %L, %L, %L)',
-          kind,
+    for missing in
+      select table_name, function, event
+      from
+        history_tables() as listed
+        cross join lateral format(
+          'record_rows(%L, %L, %L, %L)',
           owner,
-          key_columns(listed.table_name),
+          key_columns(table_name),
           derived || array(
             select cast(attname as text)
             from pg_attribute
-            where attrelid = cast(listed.table_name as regclass) and attgenerated <> '' and not attisdropped
+            where attrelid = cast(table_name as regclass) and attgenerated <> '' and not attisdropped
             order by attnum
           ),
-          listed.tags
+          tags
         ) as function
-      from history_tables() as listed
-    loop
-      foreach name in array array['insert', 'update', 'delete'] loop
-        continue when exists (
+        cross join unnest(array['insert', 'update', 'delete', 'truncate']) as event
+      where
+        not exists (
           select
           from pg_trigger
           where
-            tgrelid = cast(required.table_name as regclass)
-            and tgname = 'record_' || name
-            and pg_get_triggerdef(oid) like '% ' || replace(required.function, '_', '\_')
-        );
-        call add_triggers(required.table_name, 'record', required.function, array[name]);
-      end loop;
-      if required.tags <> '{}' and not exists (
-        select from pg_trigger where tgrelid = cast(required.table_name as regclass) and tgname = 'tag_truncate'
-      ) then
-        execute format(
-          'create trigger tag_truncate after truncate on %I for each statement execute function tag_everything()',
-          required.table_name
-        );
-      end if;
+            tgrelid = cast(table_name as regclass)
+            and tgname = 'record_' || event
+            and pg_get_triggerdef(oid) like '% ' || replace(function, '_', '\_')
+        )
+    loop
+      call add_triggers(missing.table_name, 'record', missing.function, array[missing.event]);
     end loop;
   end
 $$;
@@ -285,22 +263,24 @@ create or replace function record_label(record_kind text, record_id bigint) retu
     begin
       select table_name, label into own_table, own_label
       from history_tables()
-      where kind = record_kind and owner = 'id';
-      execute format('select %s from %I where id = $1', own_label, own_table) into found_label using record_id;
-      if found_label is null then
-        execute format(
-          $sql$
-            select %s
-            from changed_rows cross join lateral jsonb_populate_record(cast(null as %I), before)
-            where owners @> array[$1] and changed_rows.owner = $1 and table_name = $2 and after is null
-            order by change_id desc
-            limit 1
-          $sql$,
-          own_label, own_table
-        )
-        into found_label
-        using record_id, own_table;
-      end if;
+      where kind = record_kind and label is not null;
+      execute format(
+        $sql$
+          select coalesce(
+            (select %1$s from %2$I where id = $1),
+            (
+              select %1$s
+              from changed_rows cross join lateral jsonb_populate_record(cast(null as %2$I), before)
+              where owners @> array[$1] and changed_rows.owner = $1 and table_name = %2$L and after is null
+              order by change_id desc
+              limit 1
+            )
+          )
+        $sql$,
+        own_label, own_table
+      )
+      into found_label
+      using record_id;
       return found_label;
     end
   $$;

@@ -7,8 +7,6 @@ const values = z.nullable(z.record(z.string(), z.unknown()));
 export const changedRow = z.object({
   /** `contributor/5` */
   record: z.string(),
-  /** What a record was called that is deleted. */
-  name: z.optional(z.string()),
   /** What the row is of its record, as `alias`; absent if it is the record itself. */
   noun: z.optional(z.string()),
   /** Its primary key without the record's id. */
@@ -100,7 +98,7 @@ const countsInWords = (counts: LedgerRow["described"]["counts"]): string[] =>
 export function rowsInWords(rows: readonly ChangedRow[], nameOf: NameOf): string[] {
   const isOfOne = new Set(rows.map(({ record }) => record)).size === 1;
   return rows.flatMap((row) => {
-    const begin = isOfOne ? "" : `${recordInWords(row.record, row.name ?? nameOf(row.record))}: `;
+    const begin = isOfOne ? "" : `${recordInWords(row.record, nameOf(row.record))}: `;
     return rowInWords(row, nameOf).map((line) => `${begin}${line}`);
   });
 }

@@ -149,13 +149,13 @@ create procedure add_triggers(table_name text, prefix text, function text, event
     begin
       foreach event in array events loop
         execute format(
-          'create or replace trigger %I after %s on %I referencing %s for each statement execute function %s',
+          'create or replace trigger %I after %s on %I %s for each statement execute function %s',
           prefix || '_' || event, event, table_name,
-          concat_ws(
-            ' ',
-            case when event <> 'insert' then 'old table as removed' end,
-            case when event <> 'delete' then 'new table as added' end
-          ),
+          case event
+            when 'insert' then 'referencing new table as added'
+            when 'update' then 'referencing old table as removed new table as added'
+            when 'delete' then 'referencing old table as removed'
+          end,
           function
         );
       end loop;

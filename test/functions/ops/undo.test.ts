@@ -188,12 +188,12 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
     const deletion = await remove("contributor", { id });
     const other = await aContributor(stack.sql, { slug, external_id: "of both" });
     const later = await latestChange(stack.sql);
-    const reason = (value: string) => `Contributor ${other.id} has ${value} now`;
+    const reason = (column: string) => `Contributor ${other.id} has the same ${column} now`;
     return {
       change: deletion,
       conflicts: [
-        [`contributor/${id}`, "external_id", later, reason("of both")],
-        [`contributor/${id}`, "slug", later, reason(slug)],
+        [`contributor/${id}`, "external_id", later, reason("external_id")],
+        [`contributor/${id}`, "slug", later, reason("slug")],
       ],
       skipped: ["external_id", "slug"],
       forced: () =>
@@ -208,7 +208,7 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
     const merge = await operate("ops-merge-contributors", { keep: kept.id, merge: [merged.id] });
     return {
       change: deletion,
-      conflicts: [[`contributor/${id}`, "slug", merge, `Contributor ${kept.id} has ${slug} now`]],
+      conflicts: [[`contributor/${id}`, "slug", merge, `Contributor ${kept.id} has the same slug now`]],
       skipped: ["slug"],
       forced: () => isThere("select from contributors where (id, slug) = ($1, $2)", id, `${slug}-2`),
     };
@@ -218,7 +218,7 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
     await operate("ops-merge-contributors", { keep: kept.id, merge: [merged.id] });
     const deletion = await remove("contributor", kept);
     const later = await add("contributor", { first_name: merged.slug });
-    const reason = `Contributor ${await newest("contributors")} has ${merged.slug} now`;
+    const reason = `Contributor ${await newest("contributors")} has the same slug now`;
     const field = `slugs/${merged.slug}`;
     return {
       change: deletion,
@@ -246,8 +246,8 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
     return {
       change: first,
       conflicts: [
-        [`series/${id}`, `tags/${to}`, tagging, `Series ${id} has tag_id ${from} now`],
-        [`series/${id}`, `volumes/${volume}`, numbering, `Series ${id} has number 1 now`],
+        [`series/${id}`, `tags/${to}`, tagging, `Series ${id} has the same series_id, tag_id now`],
+        [`series/${id}`, `volumes/${volume}`, numbering, `Series ${id} has the same series_id, number now`],
       ],
       skipped: [`tags/${to}`, `volumes/${volume}`],
     };
@@ -362,13 +362,13 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     const id = await patch("contributor", contributor, { first_name: "Whole" });
     const other = await aContributor(stack.sql, { first_name: "HALF", last_name: "Other" });
     const later = await patch("contributor", other, { last_name: "name" });
-    return [id, `Contributor ${other.id} has the name now, by change ${later}, undo that first`];
+    return [id, `Contributor ${other.id} has the same first_name, last_name now, by change ${later}, undo that first`];
   },
   "to make a role the default role beside another one": async () => {
     const role = await aRole(stack.sql);
     const id = await bySql("update roles set is_default = 0 where is_default = 1");
     const later = await bySql("update roles set is_default = 1 where id = $1", role.id);
-    return [id, `Role ${role.id} has is_default 1 now, by change ${later}, undo that first`];
+    return [id, `Role ${role.id} has the same is_default now, by change ${later}, undo that first`];
   },
   "a deletion whose permission of this service a migration has restored": async () => {
     const id = await remove("permission", { id: await permissionId(stack.sql, "view-permissions") });
