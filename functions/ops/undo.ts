@@ -1,20 +1,19 @@
-import type { Sql } from "sql-template-tag";
 import { execute } from "../../lib/data-api/client.ts";
 import { integer } from "../../lib/data-api/read.ts";
 import { Bucket } from "../../lib/images/bucket.ts";
-import type { OperatorPayload } from "../../lib/operators/payloads.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
 import { restoreFormerImages } from "../../lib/operators/restore-former-images.ts";
 import { undoResult, userIdOf } from "../../lib/operators/undo.ts";
 import { type UndoBatch, type UndoResult, undoBatch } from "../../lib/operators/undo-result.ts";
-import * as changes from "../../lib/queries/changes.ts";
+import { toUndo } from "../../lib/queries/changes.ts";
 
 /**
  * All editors wait during a call, which should end within the 8 s of an attempt, also on a busy machine. A change of a
  * user takes some 10 ms; one of an import may have 250 records, each of which takes some 2 ms. A dry run is one call.
  */
-const changesPerCall = { ofUser: 100, ofImport: 1 };
+const changesPerCall = 100;
+const importChangesPerCall = 1;
 /** A run begins no call that might not end in time, and none whose result might exceed the 6 MB of Lambda. */
 const reserveInMilliseconds = 30_000;
 const resultLengthMax = 2_000_000;
@@ -24,70 +23,48 @@ const resultLengthMax = 2_000_000;
  * again since is a conflict, and is left as it is, unless that is forced. Each call of the database takes back some
  * changes in one transaction; a run that breaks off is simply repeated.
  */
-export const handler = repairFunction(
-  "ops/undo",
-  async ({ change: only, import: imported, user, from, to, ...options }, { change, deadline }): Promise<UndoResult> => {
-    const undo = async (ids: readonly number[], request: object) => {
-      const images = options.dryRun
-        ? { hasImages: Bucket !== undefined }
-        : { images: await restoreFormerImages(ids, { change }) };
-      const { status, result } = await change("undo_changes", { changes: ids, ...images, ...request, ...options });
-      if (status !== 200) throw refusal(String(result));
-      return undoBatch.parse(result);
-    };
-    if (only !== undefined) return await undoResult([await undo([only], { change: only })], true, deadline);
+export const handler = repairFunction("ops/undo", async (input, { change, deadline }): Promise<UndoResult> => {
+  const { change: only, import: imported, user = 0, from = "", to = "", ...options } = input;
+  const undo = async (ids: readonly number[]) => {
+    const images = options.dryRun
+      ? { hasImages: Bucket !== undefined }
+      : { images: await restoreFormerImages(ids, { change }) };
+    const { status, result } = await change("undo_changes", { changes: ids, import: imported, ...images, ...options });
+    if (status !== 200) throw refusal(String(result));
+    return undoBatch.parse(result);
+  };
+  if (only !== undefined) return await undoResult([await undo([only])], true, deadline);
 
-    const kind = imported === undefined ? "ofUser" : "ofImport";
-    const { request, toUndo } = await rangeOf({ import: imported, user, from, to });
-    const next = async (before: number, limit: number) =>
-      (await execute(toUndo({ before, limit }))).map((row) => integer(row, 0));
-    let before = Number.MAX_SAFE_INTEGER;
-    if (options.dryRun) {
-      const ids = await next(before, changesPerCall[kind] + 1);
-      const result = ids.length > changesPerCall[kind] ? undefined : await undo(ids, request);
-      if (result?.handled === ids.length) return await undoResult([result], true, deadline);
-      throw refusal(tooMany[kind](ids[0]));
-    }
-    // An import that goes on would add changes behind those that are found now, so it ends first.
-    if (imported !== undefined) await undo([], request);
-    const results: UndoBatch[] = [];
-    let length = 0;
-    for (;;) {
-      const ids = await next(before, changesPerCall[kind]);
-      if (ids.length === 0) return await undoResult(results, true, deadline);
-      if (length > resultLengthMax || performance.now() > deadline - reserveInMilliseconds) {
-        return await undoResult(results, false, deadline);
-      }
-      const result = await undo(ids, request);
-      before = ids[result.handled - 1] ?? before;
-      // An import has thousands of changes, with hundreds of rows each.
-      const shown =
-        imported === undefined ? result : { ...result, undone: result.undone.map((each) => ({ ...each, rows: [] })) };
-      results.push(shown);
-      length += JSON.stringify(shown).length;
-    }
-  },
-);
-
-/** Some changes of the ledger, and how the row of an undo says which. */
-interface Range {
-  readonly request: object;
-  readonly toUndo: (page: changes.Page) => Sql;
-}
-
-async function rangeOf(input: Pick<OperatorPayload<"ops/undo">, "import" | "user" | "from" | "to">): Promise<Range> {
-  const { import: change, user = 0, from = "", to = "" } = input;
-  if (change === undefined) {
-    const id = await userIdOf(user);
-    return { request: { user: id, from, to }, toUndo: (page) => changes.toUndo(id, { from, to }, page) };
+  const range = imported === undefined ? { user: await userIdOf(user), from, to } : { import: imported };
+  const limit = imported === undefined ? changesPerCall : importChangesPerCall;
+  const next = async (before: number, limit: number) =>
+    (await execute(toUndo(range, { before, limit }))).map((row) => integer(row, 0));
+  let before = Number.MAX_SAFE_INTEGER;
+  if (options.dryRun) {
+    const ids = await next(before, limit + 1);
+    const result = ids.length > limit ? undefined : await undo(ids);
+    if (result?.handled === ids.length) return await undoResult([result], true, deadline);
+    throw refusal(
+      `These are too many changes for a dry run, which can have ${limit}: ` +
+        `narrow the time, or try the last one by itself, {"change": ${ids[0]}}`,
+    );
   }
-  const [isOfImport] = await execute(changes.isOfImport(change));
-  if (!isOfImport) throw refusal(`There is no change ${change} of an import`);
-  return { request: { import: change }, toUndo: (page) => changes.toUndoOfImport(change, page) };
-}
-
-const tooMany = {
-  ofUser: () => `These are too many changes for a dry run, which can have ${changesPerCall.ofUser}: narrow the time`,
-  ofImport: (last?: number) =>
-    `The import has several changes, and each builds on earlier ones: try the last one by itself, {"change": ${last}}`,
-};
+  // An import that goes on would add changes behind those that are found now, so it ends first.
+  if (imported !== undefined) await undo([]);
+  const results: UndoBatch[] = [];
+  let length = 0;
+  for (;;) {
+    const ids = await next(before, limit);
+    if (ids.length === 0) return await undoResult(results, true, deadline);
+    if (length > resultLengthMax || performance.now() > deadline - reserveInMilliseconds) {
+      return await undoResult(results, false, deadline);
+    }
+    const result = await undo(ids);
+    before = ids[result.handled - 1] ?? before;
+    // An import has thousands of changes, with hundreds of rows each.
+    const shown =
+      imported === undefined ? result : { ...result, undone: result.undone.map((each) => ({ ...each, rows: [] })) };
+    results.push(shown);
+    length += JSON.stringify(shown).length;
+  }
+});

@@ -48,29 +48,8 @@ create function make_change(
   end
 $$;
 
-create function operator_change(change text, request request) returns outcome language plpgsql as $$
-  begin
-    perform begin_change(request, null);
-    return case change
-      when 'each_operator_change' then each_operator_change(request)
-    end;
-  end
-$$;
-
--- What the change would respond: it is made, and taken back at once by leaving the block with an error.
-create function tried_operator_change(change text, request request) returns outcome language plpgsql as $$
-  declare
-    outcome outcome;
-  begin
-    outcome = operator_change(change, request);
-    raise sqlstate 'DRYRN';
-  exception when sqlstate 'DRYRN' then
-    return outcome;
-  end
-$$;
-
--- Makes a change for an operator. It needs no session: IAM decides who may invoke the function. A dry run changes
--- nothing.
+-- Makes a change for an operator. It needs no session: IAM decides who may invoke the function. A dry run makes the
+-- change, too, and takes it back at once by leaving the block with an error.
 create function make_operator_change(
   change text, input json, out status integer, out caller_id bigint, out body text, out clock bigint
 ) language plpgsql security definer set search_path from current as $$
@@ -87,10 +66,18 @@ create function make_operator_change(
       from changes
       where changes.caller_id is null and endpoint = request.endpoint and key = request.key;
     end if;
-    if outcome.status is null and request.dry_run then
-      outcome = tried_operator_change(change, request);
-    elsif outcome.status is null then
-      outcome = operator_change(change, request);
+    if outcome.status is null then
+      begin
+        perform begin_change(request, null);
+        outcome = case change
+          when 'each_operator_change' then each_operator_change(request)
+        end;
+        if request.dry_run then
+          raise sqlstate 'DRYRN';
+        end if;
+      exception
+        when sqlstate 'DRYRN' then null;
+      end;
     end if;
     status = outcome.status;
     body = outcome.result;

@@ -26,6 +26,7 @@ create function undo_changes(request request) returns outcome language plpgsql a
   declare
     is_forced boolean = coalesce(cast(request.input ->> 'force' as boolean), false);
     change_ids bigint[] = ids(request.input -> 'changes');
+    undone_import bigint = (select import_id from changes where id = cast(request.input ->> 'import' as bigint));
     unknown_id bigint = (select id from unnest(change_ids) as id except select id from changes limit 1);
     change changes;
     undoing bigint;
@@ -42,6 +43,9 @@ create function undo_changes(request request) returns outcome language plpgsql a
     if unknown_id is not null then
       return refused(400, format('There is no change %s', unknown_id));
     end if;
+    if request.input -> 'import' is not null and undone_import is null then
+      return refused(400, format('There is no change %s of an import', request.input ->> 'import'));
+    end if;
     if request.dry_run and cast(request.input ->> 'hasImages' as boolean) then
       perform postpone_removal(former_images(change_ids));
     else
@@ -52,9 +56,7 @@ create function undo_changes(request request) returns outcome language plpgsql a
         and key not in (select json_array_elements_text(request.input -> 'images'));
     end if;
     -- An import that is taken back is over: it goes on no more, and the same file begins anew.
-    update imports
-    set is_done = true
-    where id = (select import_id from changes where id = cast(request.input ->> 'import' as bigint));
+    update imports set is_done = true where id = undone_import;
     for change in select * from changes where id = any(change_ids) order by id desc loop
       result = undo_change(change, is_forced);
       if result -> 'reason' is not null then

@@ -4,8 +4,9 @@
 -- The tables whose rows are recorded, each behind those that its foreign keys lead to. First those of records: `label`
 -- is what a record is called, by an expression over its columns. Then those of their elements: a row is a `noun` of
 -- the record whose id is in the column named after the `kind`, and a record may have `most` of them. Triggers keep
--- `derived` columns, which are neither recorded nor brought back, as generated ones. A cache tag that ends with a hyphen
--- is completed by the record's id. What is `kept` is neither removed nor brought back by an undo, for this reason.
+-- `derived` columns, which are neither recorded nor brought back, as generated ones. A cache tag that ends with a
+-- hyphen is completed by the record's id. What is `kept` is neither removed nor brought back by an undo, for this
+-- reason.
 create or replace function history_tables() returns table (
   table_name text, kind text, owner text, noun text, derived text[], tags text[], label text, most bigint, kept text
 ) language sql immutable as $$

@@ -30,12 +30,7 @@ export const undoResult = (batches: readonly UndoBatch[], isDone: boolean, deadl
  * @throws unless it belongs to one user
  */
 export async function userIdOf(user: string | number): Promise<number> {
-  if (typeof user === "number") {
-    const [known] = await execute(changes.isUser(user));
-    if (!known) throw refusal(`There is no user ${user}, nor was there one who changed something`);
-    return user;
-  }
-  const ids = (await execute(changes.usersNamed(user))).map((row) => integer(row, 0));
+  const ids = (await execute(changes.usersCalled(user))).map((row) => integer(row, 0));
   const [id] = ids;
   if (id === undefined) throw refusal(`There is no user ${user}, nor was there one who changed something`);
   if (ids.length > 1) throw refusal(`Several users have been called ${user}: give an id, ${ids.join(" or ")}`);

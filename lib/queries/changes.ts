@@ -53,60 +53,51 @@ export const namesOf = (records: readonly string[]): Sql => sql`
     cross join lateral record_label(split_part(record, '/', 1), cast(split_part(record, '/', 2) as bigint)) as label
 `;
 
-/** The users with this name, now or at the time of a change. */
-export const usersNamed = (username: string): Sql => sql`
-  select id from users where identity_key(username) = identity_key(${username}::text)
-  union
-  select caller_id from changes where username is not null and identity_key(username) = identity_key(${username}::text)
-`;
-
 /** Whether a user made a change. The condition of the index changes_by_caller stands here (07-ledger.sql). */
 const byCaller = (id: Sql): Sql => sql`caller_id = ${id} and caller_id > 0`;
 
-/** A row if a user has this id, or one who is deleted had it and changed something. */
-export const isUser = (id: number): Sql => sql`
-  select 1 where exists (select from users where id = ${id}::bigint)
-  or exists (select from changes where ${byCaller(sql`${id}::bigint`)})
-`;
+/** The users with this id or name, now or at the time of a change. */
+export const usersCalled = (user: string | number): Sql =>
+  typeof user === "number"
+    ? sql`
+        select id from users where id = ${user}::bigint
+        union
+        (select caller_id from changes where ${byCaller(sql`${user}::bigint`)} limit 1)
+      `
+    : sql`
+        select id from users where identity_key(username) = identity_key(${user}::text)
+        union
+        select caller_id from changes where username is not null and identity_key(username) = identity_key(${user}::text)
+      `;
 
-export interface Page {
-  readonly before: number;
-  readonly limit: number;
-}
+/** Changes of the ledger: those of a user in a time, or those of an import, from one of them. */
+export type Range = { readonly user: number; readonly from: string; readonly to: string } | { readonly import: number };
 
 /**
- * The ids of a user's changes in a time that are not undone, newest first, before an id: those that left rows in the
- * history, and those that are for good.
+ * The ids of changes that are not undone, newest first, before an id. Of a user's only those that left rows in the
+ * history, and those that are for good. A file that is imported once more is another import.
  */
-export const toUndo = (user: number, { from, to }: { from: string; to: string }, page: Page): Sql =>
-  notUndone(
-    sql`
-      ${byCaller(sql`${user}::bigint`)}
-      and at >= ${from}::timestamptz
-      and at < ${to}::timestamptz
-      and (
-        exists (select from history where change_id = changes.id)
-        or endpoint in ('admin-users/delete', 'admin-users/logout')
-      )
-    `,
-    page,
-  );
-
-/** The same of the changes of an import, from one of them. A file that is imported once more is another import. */
-export const toUndoOfImport = (change: number, page: Page): Sql =>
-  notUndone(sql`import_id = (select import_id from changes where id = ${change}::bigint)`, page);
-
-const notUndone = (found: Sql, { before, limit }: Page): Sql => sql`
+export const toUndo = (range: Range, { before, limit }: { before: number; limit: number }): Sql => sql`
   select id
   from changes
-  where ${found} and undone_by is null and id < ${before}::bigint
+  where
+    ${
+      "import" in range
+        ? sql`import_id = (select import_id from changes where id = ${range.import}::bigint)`
+        : sql`
+            ${byCaller(sql`${range.user}::bigint`)}
+            and at >= ${range.from}::timestamptz
+            and at < ${range.to}::timestamptz
+            and (
+              exists (select from history where change_id = changes.id)
+              or endpoint in ('admin-users/delete', 'admin-users/logout')
+            )
+          `
+    }
+    and undone_by is null
+    and id < ${before}::bigint
   order by id desc
   limit ${limit}::bigint
-`;
-
-/** A row if a change is one of an import. */
-export const isOfImport = (change: number): Sql => sql`
-  select 1 from changes where id = ${change}::bigint and import_id is not null
 `;
 
 /**
