@@ -1,15 +1,28 @@
 import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Postgres, type PostgresOptions, startPostgres } from "../../infra/aws-local/postgres/server.ts";
+import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
 
 /** Everything that an empty cluster is made from. */
 const inputs = ["infra/aws-local/postgres", "package-lock.json", "test/support/empty-cluster.ts"];
 
-/** Starts PostgreSQL over a copy of an empty cluster: to create one takes more than a second. */
-export async function startEmptyPostgres(options: PostgresOptions): Promise<Postgres> {
-  await copyEmptyCluster(options.directory);
-  return await startPostgres(options);
+/**
+ * Starts PostgreSQL over a copy of an empty cluster: to create one takes more than a second. The cluster has a temporary
+ * directory of its own, which goes with it.
+ */
+export async function startEmptyPostgres(): Promise<Postgres & { readonly directory: string }> {
+  const home = await mkdtemp(join(tmpdir(), "colophon-postgres-"));
+  const directory = join(home, "postgres");
+  await copyEmptyCluster(directory);
+  const server = await startPostgres({ directory, durable: false });
+  const stop = async () => {
+    await server.stop();
+    await rm(home, { recursive: true });
+  };
+  return { ...server, directory, stop };
 }
 
 export async function copyEmptyCluster(directory: string): Promise<void> {

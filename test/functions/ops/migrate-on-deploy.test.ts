@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json, text } from "node:stream/consumers";
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
@@ -10,10 +9,11 @@ import type { Context } from "aws-lambda";
 import { build as bundle, type Plugin } from "esbuild";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import type { handler as Handler } from "../../../functions/ops/migrate-on-deploy.ts";
+import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../../infra/aws-local/postgres/database-owner.ts";
-import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/test/data-api.ts";
 import { bundling } from "../../../infra/build/build.ts";
+import { settingsOf } from "../../../infra/local/stage/functions.ts";
 import { newSecrets, secretArns } from "../../../infra/local/stage/secrets.ts";
 import { openDatabase, type Sql } from "../../support/database.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
@@ -27,12 +27,11 @@ interface Result {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-let directory: string;
-let cluster: Postgres;
+let cluster: Awaited<ReturnType<typeof startEmptyPostgres>>;
 let ownerUrl: string;
 let dataApi: DataApi;
 let sql: Sql;
-let handler: typeof Handler;
+let lambda: Lambda;
 let results: Result[] = [];
 /** What the function handed to Lambda. */
 let invocations: string[] = [];
@@ -48,21 +47,18 @@ const cloudFormation = createServer(async (request: IncomingMessage, response) =
 });
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "colophon-deployment-"));
-  cluster = await startEmptyPostgres({ directory: join(directory, "postgres"), durable: false });
+  cluster = await startEmptyPostgres();
   ownerUrl = await createOwnedDatabase(cluster.url, "colophon");
   sql = openDatabase(`${ownerUrl}/colophon`, { max: 1 });
   await useNewSecrets();
-  ({ handler } = await import(join(inject("outdir"), "ops/migrate-on-deploy/index.mjs")));
   await new Promise<void>((resolve) => cloudFormation.listen(0, "127.0.0.1", resolve));
 });
 
 afterAll(async () => {
   cloudFormation.close();
-  await dataApi.close();
+  await close();
   await sql.end();
   await cluster.stop();
-  await rm(directory, { recursive: true });
 });
 
 const root = join(import.meta.dirname, "../../..");
@@ -82,9 +78,15 @@ const withMigration = (name: string, statement: string): Plugin => ({
     }),
 });
 
-async function useNewSecrets(port = 0): Promise<void> {
-  dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: newSecrets(ownerUrl, randomUUID()), key, port });
+async function useNewSecrets(): Promise<void> {
+  dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: newSecrets(ownerUrl, randomUUID()), key });
   useDatabase("colophon", dataApi.url);
+  lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
+}
+
+async function close(): Promise<void> {
+  await lambda.close();
+  await dataApi.close();
 }
 
 const names = { StackId: "arn:stack", RequestId: "request", LogicalResourceId: "MigrationRun" };
@@ -92,19 +94,12 @@ const names = { StackId: "arn:stack", RequestId: "request", LogicalResourceId: "
 async function ask(
   RequestType: "Create" | "Update" | "Delete",
   ResourceProperties?: { MayBeEmpty: "true" },
-): Promise<Error | undefined> {
+): Promise<string | undefined> {
   results = [];
-  try {
-    await handler({
-      ...names,
-      RequestType,
-      ResourceProperties,
-      ResponseURL: `${addressOf(cloudFormation)}/result?signature=x`,
-    });
-    return undefined;
-  } catch (error) {
-    return error as Error;
-  }
+  const ResponseURL = `${addressOf(cloudFormation)}/result?signature=x`;
+  const event = { ...names, RequestType, ResourceProperties, ResponseURL };
+  const invocation = await lambda.invoke("ops-migrate-on-deploy", event);
+  return "error" in invocation ? invocation.error.errorMessage : undefined;
 }
 
 const succeeded = {
@@ -118,8 +113,8 @@ describe("A deployment", () => {
   it("that updates a stack refuses an empty database, and changes nothing in it", async () => {
     const error = await ask("Update");
 
-    expect(error?.message).toMatch(/^The database is empty, .*`snapshot`.*`mayBeEmpty`/);
-    expect(results.map(({ body }) => [body.Status, body.Reason])).toEqual([["FAILED", error?.message]]);
+    expect(error).toMatch(/^The database is empty, .*`snapshot`.*`mayBeEmpty`/);
+    expect(results.map(({ body }) => [body.Status, body.Reason])).toEqual([["FAILED", error]]);
     expect(await sql`select from pg_roles where rolname like 'colophon_%'`).toEqual([]);
     expect(await sql`select from pg_class where relnamespace = 'public'::regnamespace`).toEqual([]);
   });
@@ -146,9 +141,8 @@ describe("A deployment", () => {
   });
 
   it("lets functions log in to a cluster that was restored with other passwords", async () => {
-    await dataApi.close();
-    // The bundle has read the address.
-    await useNewSecrets(Number(new URL(dataApi.url).port));
+    await close();
+    await useNewSecrets();
 
     expect(await ask("Update")).toBeUndefined();
 
@@ -174,7 +168,7 @@ describe("A deployment", () => {
     const late = { getRemainingTimeInMillis: () => 60_000 } as Context;
 
     beforeAll(async () => {
-      const outfile = join(directory, "slow.mjs");
+      const outfile = join(cluster.directory, "../slow.mjs");
       await bundle({
         ...bundling(),
         entryPoints: [join(root, "functions/ops/migrate-on-deploy.ts")],
@@ -240,7 +234,7 @@ describe("A deployment", () => {
     const error = await ask("Update");
 
     const reason = `Migration ${first?.name} failed: the file was changed after it had been applied`;
-    expect(error?.message).toBe(reason);
+    expect(error).toBe(reason);
     expect(results.map(({ body }) => body)).toEqual([
       { ...names, Status: "FAILED", Reason: reason, PhysicalResourceId: "migrations" },
     ]);
@@ -250,7 +244,7 @@ describe("A deployment", () => {
   it("fails when CloudFormation does not take the answer", async () => {
     status = 403;
 
-    expect((await ask("Update"))?.message).toMatch(/403/);
+    expect(await ask("Update")).toMatch(/403/);
     status = 200;
   });
 });

@@ -1,7 +1,4 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
@@ -12,18 +9,15 @@ import { type ServiceProcess, startProcess } from "../../support/service-process
 // Each start is a process; other tests use the machine as well.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 const services: ServiceProcess[] = [];
-let directory: string;
 let server: Postgres;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "colophon-databases-"));
-  server = await startEmptyPostgres({ directory: join(directory, "postgres"), durable: false });
+  server = await startEmptyPostgres();
 });
 
 afterAll(async () => {
   for (const service of services) await service.stop();
   await server.stop();
-  await rm(directory, { recursive: true });
 });
 
 /** `npm start` on a database of the server, without a terminal. */

@@ -1,8 +1,6 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { Postgres } from "../../../../infra/aws-local/postgres/server.ts";
 import { openDatabase, type Sql } from "../../../support/database.ts";
 import { startEmptyPostgres } from "../../../support/empty-cluster.ts";
 import { useSynthesis } from "../synthesis.ts";
@@ -12,13 +10,11 @@ import { useSynthesis } from "../synthesis.ts";
 const synthesis = useSynthesis();
 const secret = "Ada Lovelace";
 
-let home: string;
-let server: Postgres;
+let server: Awaited<ReturnType<typeof startEmptyPostgres>>;
 let sql: Sql;
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), "colophon-log-"));
-  server = await startEmptyPostgres({ directory: join(home, "postgres"), durable: false });
+  server = await startEmptyPostgres();
   sql = openDatabase(`${server.url}/postgres`, { max: 2 });
   const { Parameters } = synthesis.template("colophon-prod-database").one("RDS::DBClusterParameterGroup").Properties;
   for (const [name, value] of Object.entries(Parameters)) await sql.query(`alter system set ${name} = '${value}'`);
@@ -35,10 +31,9 @@ beforeAll(async () => {
 afterAll(async () => {
   await sql.end();
   await server.stop();
-  await rm(home, { recursive: true });
 });
 
-const log = () => readFile(join(home, "postgres", "server.log"), "utf8");
+const log = () => readFile(join(server.directory, "server.log"), "utf8");
 const logged = (pattern: RegExp) => vi.waitFor(async () => expect(await log()).toMatch(pattern), { timeout: 30_000 });
 
 describe("PostgreSQL's log", () => {
