@@ -57,15 +57,6 @@ describe("a call", () => {
     expect(different).toBeGreaterThan(5);
     expect(different).toBeLessThanOrEqual(20);
   });
-
-  it("runs in the database it names", async () => {
-    const database = "other";
-    await data.execute("create database other");
-    await data.execute("create table only_here (id int)", { database });
-
-    expect(await errorOf(data.execute("select 1 from only_here"))).toMatch("42P01");
-    expect(await errorOf(data.execute("select 1 from only_here", { database }))).toBe("no error");
-  });
 });
 
 describe("a prepared statement", () => {

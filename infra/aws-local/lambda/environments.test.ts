@@ -42,7 +42,6 @@ beforeAll(async () => {
     logs: buffered(`for (let n = 0; n < event.lines; n++) console[n % 2 ? "error" : "log"]("line %d", n);`),
     crowd: `tell("opened"); ${buffered("if (event.waits) await gate();")}`,
     repeat: "export const handler = async (name) => { tell(name); await gate(); return name; };",
-    streamed: streaming("tell(event); await gate(); start(); stream.end();"),
     opens: `tell("opening"); await gate(); ${buffered('return "opened";')}`,
   });
 });
@@ -245,31 +244,22 @@ describe("An execution environment that ends unexpectedly", () => {
 });
 
 describe("An invocation that waits", () => {
-  const invoke = (lambda: Lambda, name: string) => lambda.invoke("repeat", name);
-  const stream = async (lambda: Lambda, name: string) => {
-    const invocation = await lambda.stream("streamed", name);
-    if ("body" in invocation) invocation.body.destroy();
-  };
-
-  it.each([
-    ["", invoke],
-    [": a stream", stream],
-  ])("is throttled after half of API Gateway's time, and never runs%s", async (_, run) => {
+  it("is throttled after half of API Gateway's time, and never runs", async () => {
     const gatewayInMilliseconds = 3_000;
     const lambda = await start({ limits: { environments: 1, gatewayInMilliseconds } });
     built.newGate()();
-    await run(lambda, "opening");
+    await lambda.invoke("repeat", "opening");
     built.forget();
     const release = built.newGate();
 
-    const first = run(lambda, "first");
+    const first = lambda.invoke("repeat", "first");
     await expect.poll(() => built.seen()).toEqual(["first"]);
     const late = sleep(0.6 * gatewayInMilliseconds);
-    await expect(Promise.race([run(lambda, "throttled"), late])).rejects.toThrow(TooManyRequests);
+    await expect(Promise.race([lambda.invoke("repeat", "throttled"), late])).rejects.toThrow(TooManyRequests);
     release();
 
     await first;
-    await run(lambda, "last");
+    await lambda.invoke("repeat", "last");
     expect(built.seen()).toEqual(["first", "last"]);
   });
 
@@ -279,6 +269,6 @@ describe("An invocation that waits", () => {
     const lambda = await start({ prepare, limits: { gatewayInMilliseconds } });
     built.newGate()();
 
-    expect(await invoke(lambda, "only")).toEqual({ result: "only" });
+    expect(await lambda.invoke("repeat", "only")).toEqual({ result: "only" });
   });
 });

@@ -1,10 +1,9 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { request } from "node:http";
 import { dirname, join } from "node:path";
-import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Key, newKey, signRequest } from "../http/signature.ts";
+import { send } from "../test/send.ts";
 import { useS3 } from "../test/use-s3.ts";
 
 const Bucket = "images";
@@ -24,23 +23,17 @@ const keys = async () => {
 };
 
 /** Sends exactly this, signed unless the headers say otherwise. */
-async function send(
+async function request(
   method: string,
   path: string,
   body = "",
-  headers: Readonly<Record<string, string | string[]>> = {},
+  headers: Record<string, string | string[]> = {},
   by = s3.key,
 ) {
   const place = { host: new URL(s3.url).host, pathname: path, search: "" };
-  const signed = { ...(await signRequest("s3", by, place, method, Buffer.from(body))), ...headers };
-  return await new Promise<{ status: number | undefined; code: string | undefined }>((resolve, reject) =>
-    request(s3.url, { path, method, headers: signed }, async (response) => {
-      const [, code] = /<Code>(\w+)<\/Code>/.exec(await text(response)) ?? [];
-      resolve({ status: response.statusCode, code });
-    })
-      .on("error", reject)
-      .end(body),
-  );
+  const signed = signRequest("s3", by, place, method, Buffer.from(body));
+  const { status, text } = await send(s3.url, path, { method, body, headers: { ...signed, ...headers } });
+  return { status, code: /<Code>(\w+)<\/Code>/.exec(text)?.[1] };
 }
 
 describe("S3", () => {
@@ -91,7 +84,8 @@ describe("S3", () => {
 
   it("takes any key, and writes nothing outside of its folder", async () => {
     const all = ["../../up", "/", ".", "..", "a/../b", "a\\b", "Ä <&\"'> \n\u0001%2f", "a/b", "A/b", "a/b/"];
-    for (const each of all) expect((await send("PUT", `/images/${encodeURIComponent(each)}`, each)).status).toBe(200);
+    for (const each of all)
+      expect((await request("PUT", `/images/${encodeURIComponent(each)}`, each)).status).toBe(200);
 
     expect(await keys()).toEqual(all.toSorted());
     expect(await get("Ä <&\"'> \n\u0001%2f")).toBe("Ä <&\"'> \n\u0001%2f");
@@ -172,15 +166,15 @@ describe("S3", () => {
     ["a deletion of nothing", "POST", "/images?delete=", {}, 400, "MalformedXML"],
     ["no bucket", "GET", "/", {}, 501, "NotImplemented"],
   ])("refuses %s", async (_, method, path, headers, status, code, by) => {
-    expect(await send(method, path, method === "GET" ? "" : "an image", headers, by)).toEqual({ status, code });
+    expect(await request(method, path, method === "GET" ? "" : "an image", headers, by)).toEqual({ status, code });
     expect(await keys()).toEqual([]);
   });
 
   it("refuses another body than was signed", async () => {
     const place = { host: new URL(s3.url).host, pathname: "/images/x", search: "" };
-    const signed = await signRequest("s3", s3.key, place, "PUT", Buffer.from("another image"));
+    const signed = signRequest("s3", s3.key, place, "PUT", Buffer.from("another image"));
 
-    expect(await send("PUT", "/images/x", "an image", { ...signed })).toEqual({
+    expect(await request("PUT", "/images/x", "an image", { ...signed })).toEqual({
       status: 400,
       code: "XAmzContentSHA256Mismatch",
     });

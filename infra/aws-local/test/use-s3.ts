@@ -3,21 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { S3 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll } from "vitest";
-import { type Key, newKey } from "../http/signature.ts";
+import { newKey } from "../http/signature.ts";
 import { startS3 } from "./s3.ts";
 
 /** An S3 for the tests of a file, and a client that has its key. */
-export interface TestS3 {
-  readonly key: Key;
-  /** That of the start before is of no use after a restart. */
-  readonly client: S3;
-  readonly url: string;
-  folder(bucket: string): string;
-  /** Closes it, and starts another one over the same folder. */
-  restart(): Promise<void>;
-}
-
-export function useS3(buckets: readonly string[]): TestS3 {
+export function useS3(buckets: readonly string[]) {
   const key = newKey();
   let directory: string;
   let s3: Awaited<ReturnType<typeof startS3>>;
@@ -37,13 +27,15 @@ export function useS3(buckets: readonly string[]): TestS3 {
   });
   return {
     key,
+    /** That of the start before is of no use after a restart. */
     get client() {
       return client;
     },
     get url() {
       return s3.url;
     },
-    folder: (bucket) => join(directory, "s3", bucket),
+    folder: (bucket: string) => join(directory, "s3", bucket),
+    /** Closes it, and starts another one over the same folder. */
     async restart() {
       await s3.close();
       await start();

@@ -61,11 +61,8 @@ export async function runProbe(target: Target, { steps }: Probe, abortSignal?: A
     }
     return await Promise.all(taken);
   } finally {
-    const ended = steps.filter(({ call }) => call === "commit" || call === "rollback");
-    const open = [...ids.keys()].filter(
-      (name) => abortSignal?.aborted || !ended.some((end) => end.transaction === name),
-    );
-    for (const name of open) await send({ ...rollback(), transaction: name }).catch(() => {});
+    // Those that have ended are not found.
+    for (const name of ids.keys()) await send({ ...rollback(), transaction: name }).catch(() => {});
   }
 }
 
