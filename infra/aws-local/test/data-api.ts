@@ -54,16 +54,13 @@ export async function startDataApi(options: DataApiOptions) {
   /** The operations received since the start or since this was last emptied, in order; the latest 2,000 of them. */
   const calls: Call[] = [];
   let faultOf: Intercept | undefined;
-  /** With the number of the requests that run on each. */
-  const connections = new Map<Socket, number>();
+  const connections = new Set<Socket>();
   const stale = new WeakSet<Socket>();
 
   const intercept: Interceptor = async ({ operation, input: { sql, parameters }, request, response }, run) => {
     const { socket, headers } = request;
     if (stale.has(socket)) return void socket.resetAndDestroy();
-    if (!connections.has(socket)) socket.once("close", () => connections.delete(socket));
-    connections.set(socket, 1);
-    response.once("close", () => socket.destroyed || connections.set(socket, 0));
+    connections.add(socket);
     const number = (calls.at(-1)?.number ?? 0) + 1;
     const attempt = Number(/attempt=(\d+)/.exec(`${headers["amz-sdk-request"]}`)?.[1] ?? 1);
     const call = { operation, number, attempt, ...(sql !== undefined && { sql }), parameters };
@@ -78,11 +75,11 @@ export async function startDataApi(options: DataApiOptions) {
       faultOf = next;
     },
     /**
-     * Resets all idle connections, as happens while an execution environment is frozen: the client notices it with its
-     * next request.
+     * Resets all connections, as happens while an execution environment is frozen: the client notices it with its next
+     * request.
      */
-    resetIdleConnections() {
-      for (const [socket, running] of connections) if (running === 0) stale.add(socket);
+    resetConnections() {
+      for (const socket of connections) stale.add(socket);
     },
   };
 }

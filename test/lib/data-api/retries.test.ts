@@ -89,7 +89,7 @@ describe("A statement", () => {
 
   it("is sent again at once after idle connections were reset", async () => {
     for (let turn = 0; turn < 10; turn++) {
-      stack.dataApi.resetIdleConnections();
+      stack.dataApi.resetConnections();
       expect((await write()).status).toBe(200);
       expect(await written()).toBe(1);
     }
