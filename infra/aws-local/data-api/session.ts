@@ -13,20 +13,7 @@ export interface Login {
 }
 
 /** A connection to one database, used by one call or one transaction at a time. */
-export interface Session {
-  readonly client: PoolClient;
-  readonly login: Login;
-  readonly processId: number;
-  /** Prepared statements by the statement's key; the one used longest ago is the first. */
-  readonly prepared: Map<string, Prepared>;
-  /** Names of prepared statements to close. */
-  readonly outdated: string[];
-  /** The statement that runs; after a timeout it may still run. */
-  running: Promise<unknown> | undefined;
-  /** Whether it has been reset after its last statement. Then the statements that reset it are prepared. */
-  isReset: boolean;
-  ended: boolean;
-}
+export type Session = ReturnType<typeof newSession>;
 
 interface Prepared {
   readonly name: string;
@@ -39,13 +26,17 @@ export const sessionOptions = {
   options: "-c TimeZone=UTC -c DateStyle=ISO -c bytea_output=hex -c extra_float_digits=1",
 };
 
-export const newSession = (client: PoolClient, login: Login): Session => ({
+export const newSession = (client: PoolClient, login: Login) => ({
   client,
   login,
   processId: (client as unknown as { processID: number }).processID,
-  prepared: new Map(),
-  outdated: [],
-  running: undefined,
+  /** Prepared statements by the statement's key; the one used longest ago is the first. */
+  prepared: new Map<string, Prepared>(),
+  /** Names of prepared statements to close. */
+  outdated: [] as string[],
+  /** The statement that runs; after a timeout it may still run. */
+  running: undefined as Promise<unknown> | undefined,
+  /** Whether it has been reset after its last statement. Then the statements that reset it are prepared. */
   isReset: false,
   ended: false,
 });

@@ -19,13 +19,6 @@ import type { Prelude } from "./stream.ts";
 /** An execution environment: a thread that loads one function and runs one invocation of it at a time. */
 export type Environment = ReturnType<typeof openEnvironment>;
 
-export interface Run {
-  /** Resolves when the function has returned its result, or the head of its stream. @throws {Failure} */
-  readonly result: Promise<InvocationResult>;
-  /** Resolves when the environment can run another invocation, or has ended. */
-  readonly over: Promise<void>;
-}
-
 export interface StreamedResult {
   readonly head: Prelude;
   readonly body: Readable;
@@ -143,7 +136,7 @@ export function openEnvironment(
     /** Rejects with a `Failure` when the function cannot be loaded. */
     loaded: load(),
 
-    run(invoke: Invoke): Run {
+    run(invoke: Invoke) {
       const response = Promise.withResolvers<InvocationResult>();
       const over = Promise.withResolvers<void>();
       let body: Readable | undefined;
@@ -190,7 +183,12 @@ export function openEnvironment(
       send("invoke", invoke);
       Atomics.store(sent, 0, 1);
       Atomics.notify(sent, 0);
-      return { result: response.promise, over: over.promise };
+      return {
+        /** Resolves when the function has returned its result, or the head of its stream. @throws {Failure} */
+        result: response.promise,
+        /** Resolves when the environment can run another invocation, or has ended. */
+        over: over.promise,
+      };
     },
 
     get hasEnded() {

@@ -16,29 +16,22 @@ export interface FunctionSettings {
 
 export const memoryInMegabytesDefault = 1024;
 
-export interface LambdaLimits {
-  /** Of an event, as JSON. */
-  readonly requestBytes: number;
-  /** Of a buffered result, as JSON. */
-  readonly responseBytes: number;
-  readonly streamedBytes: number;
-  /** Environments of one function at the same time; further invocations wait. */
-  readonly environments: number;
-  /** An invocation that has run for so long leaves its processor to another one. */
-  readonly longInMilliseconds: number;
-  /** How long API Gateway waits. An invocation that has waited for others for half of that time is throttled. */
-  readonly gatewayInMilliseconds: number;
-}
-
 /**
  * AWS, "Lambda quotas": 6 MB each way, 200 MB streamed. API Gateway waits 29 s for a buffered response. A machine has room
  * for fewer environments than AWS.
  */
-export const lambdaLimits: LambdaLimits = {
+export const lambdaLimits = {
+  /** Of an event, as JSON. */
   requestBytes: 6_291_456,
+  /** Of a buffered result, as JSON. */
   responseBytes: 6_291_556,
   streamedBytes: 200 * 1_048_576,
+  /** Environments of one function at the same time; further invocations wait. */
   environments: 16,
+  /** An invocation that has run for so long leaves its processor to another one. */
   longInMilliseconds: 500,
+  /** How long API Gateway waits. An invocation that has waited for others for half of that time is throttled. */
   gatewayInMilliseconds: 29_000,
 };
+
+export type LambdaLimits = Readonly<typeof lambdaLimits>;

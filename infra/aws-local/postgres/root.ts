@@ -81,22 +81,11 @@ async function expectRootOnly(folder: string): Promise<void> {
     throw new Error(`Other users than root can write to ${folder}: remove it, and start again`);
 }
 
-/** The directory of a cluster while PostgreSQL runs. */
-export interface Place {
-  readonly directory: string;
-  /** After PostgreSQL has ended. */
-  leave(): Promise<void>;
-}
-
 /**
- * Finds the place of a cluster: its directory, unless PostgreSQL cannot enter that. Then the cluster is moved outside, with
+ * Finds the place of a cluster while PostgreSQL runs, which it leaves after that: its directory, unless PostgreSQL cannot enter that. Then the cluster is moved outside, with
  * a link to it in its directory's place, and moved back at the end. A killed process leaves it outside for the next start.
  */
-export async function placeOf(
-  directory: string,
-  account: Account | undefined,
-  report: (line: string) => void,
-): Promise<Place> {
+export async function placeOf(directory: string, account: Account | undefined, report: (line: string) => void) {
   if (!account || account.setpriv || (await canEnter(account, dirname(directory))))
     return { directory, leave: async () => {} };
   const parent = "/var/lib/aws-local";

@@ -10,13 +10,6 @@ export interface Version {
   readonly isDeleteMarker: boolean;
 }
 
-export interface OpenObject extends AsyncDisposable {
-  /** The headers that it is got back with. */
-  readonly headers: ObjectHeaders;
-  readonly size: number;
-  read(start: number, end: number): Promise<Buffer>;
-}
-
 /** An upload in parts. */
 export interface Upload {
   readonly key: string;
@@ -101,7 +94,7 @@ export async function openBucket(folder: string) {
       return await store(key, false, await writeDraft(headers, body));
     },
     /** Undefined if it has been deleted meanwhile. */
-    open: (key: string, version: Version): Promise<OpenObject | undefined> => openFile(fileOf(key, version)),
+    open: (key: string, version: Version) => openFile(fileOf(key, version)),
     /** Deletes an object. @returns the delete marker */
     async delete(key: string): Promise<Version> {
       return await store(key, true, await writeDraft({ "last-modified": new Date().toUTCString() }, Buffer.alloc(0)));
@@ -113,7 +106,7 @@ export async function openBucket(folder: string) {
 
 const headersBytesMax = 65_536;
 
-async function openFile(file: string): Promise<OpenObject | undefined> {
+async function openFile(file: string) {
   const handle = await open(file).catch(ignoreMissing);
   if (!handle) return undefined;
   const read = async (start: number, end: number) => {
@@ -124,9 +117,10 @@ async function openFile(file: string): Promise<OpenObject | undefined> {
   const head = await read(0, headersBytesMax);
   const bodyStart = head.indexOf("\n") + 1;
   return {
-    headers: JSON.parse(head.toString("utf8", 0, bodyStart)),
+    /** The headers that it is got back with. */
+    headers: JSON.parse(head.toString("utf8", 0, bodyStart)) as ObjectHeaders,
     size: (await handle.stat()).size - bodyStart,
-    read: (start, end) => read(bodyStart + start, bodyStart + end),
+    read: (start: number, end: number) => read(bodyStart + start, bodyStart + end),
     [Symbol.asyncDispose]: () => handle.close(),
   };
 }

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { ServiceError } from "../http/service-error.ts";
-import { type Bucket, isVersionId, type ObjectHeaders, type OpenObject, type Version } from "./bucket.ts";
+import { type Bucket, isVersionId, type ObjectHeaders, type Version } from "./bucket.ts";
 import { type Call, malformed, noSuchBucket, notImplemented, type Response } from "./call.ts";
 import { contentsOf, element, textOf } from "./xml.ts";
 
@@ -33,11 +33,7 @@ export async function putObject({ bucket, key, headers, body }: Call): Promise<R
  * The object, or the requested version.
  * @throws {ServiceError} when it is not there, or is a delete marker
  */
-async function findObject(
-  bucket: Bucket,
-  key: string,
-  versionId: string | null,
-): Promise<{ version: Version; object: OpenObject }> {
+async function findObject(bucket: Bucket, key: string, versionId: string | null) {
   const versions = await bucket.versionsOf(key);
   const version = versionId === null ? versions[0] : versions.find(({ id }) => id === versionIdOf(versionId));
   const object = version?.isDeleteMarker ? undefined : version && (await bucket.open(key, version));

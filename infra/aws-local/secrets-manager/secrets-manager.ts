@@ -32,15 +32,11 @@ export function masterSecret(serverUrl: string): Logins {
 export const secretsOperationOf = ({ headers }: IncomingMessage): string | undefined =>
   /^secretsmanager\.(\w+)$/.exec(`${headers["x-amz-target"]}`)?.[1];
 
-interface Secret {
-  /** The values of the versions, by version id. */
-  readonly texts: Map<string, string>;
-  /** The id of the version with the label AWSCURRENT. */
-  current: string;
-}
+type Secret = ReturnType<typeof secretOf>;
 
-function secretOf(content: Credentials | string): Secret {
-  const current = randomUUID();
+/** The values of its versions by their ids, and the id of the version with the label AWSCURRENT. */
+function secretOf(content: Credentials | string) {
+  const current: string = randomUUID();
   return { texts: new Map([[current, typeof content === "string" ? content : JSON.stringify(content)]]), current };
 }
 
