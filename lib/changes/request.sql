@@ -40,7 +40,9 @@ create function record_error(request request) returns outcome language plpgsql a
   declare
     found_version bigint;
   begin
-    if request.kind = 'contributors' then
+    if request.kind is null then
+      return null;
+    elsif request.kind = 'contributors' then
       select version into found_version from contributors where id = request.target for no key update;
     elsif request.kind = 'permissions' then
       select version into found_version from permissions where id = request.target for no key update;
@@ -48,8 +50,6 @@ create function record_error(request request) returns outcome language plpgsql a
       select version into found_version from roles where id = request.target for no key update;
     elsif request.kind = 'users' then
       select version into found_version from users where id = request.target for no key update;
-    else
-      return null;
     end if;
     return case
       when found_version is null then refused(404)
