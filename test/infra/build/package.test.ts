@@ -2,13 +2,11 @@ import { open, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Packaged } from "../../../infra/build/package.ts";
-import { useSynthesis } from "../stacks/synthesis.ts";
+import { functions } from "../stacks/synthesis.ts";
 
 /** Offset and value of the machine in an ELF header: AArch64. */
 const machineOffset = 18;
 const aarch64 = 0xb7;
-
-const synthesis = useSynthesis();
 
 const filesOf = ({ file }: Packaged) => readdir(dirname(file), { recursive: true });
 
@@ -23,7 +21,7 @@ async function headerOf(file: string): Promise<Buffer> {
 
 describe("The packages", () => {
   it("of image updates ship sharp, in the build for Lambda's arm64 and no other", async () => {
-    const shipping = synthesis.functions.filter(({ processesImages }) => processesImages);
+    const shipping = functions.filter(({ processesImages }) => processesImages);
 
     expect(shipping.map(({ name }) => name)).toEqual(["admin-contributors-update-avatar", "admin-users-update-image"]);
     for (const each of shipping) {
@@ -38,7 +36,7 @@ describe("The packages", () => {
   });
 
   it("of all others hold their bundle and its map, and not a byte of sharp", async () => {
-    for (const each of synthesis.functions.filter(({ processesImages }) => !processesImages)) {
+    for (const each of functions.filter(({ processesImages }) => !processesImages)) {
       expect([each.name, ...(await filesOf(each)).sort()]).toEqual([each.name, "index.mjs", "index.mjs.map"]);
     }
   });

@@ -1,21 +1,13 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { databaseFunctions } from "../../../infra/settings/database-functions.ts";
 import type { DatabaseSettings } from "../../../infra/settings/schema.ts";
 import { transferBucketOf } from "../../../infra/settings/transfer-bucket.ts";
 import { settings } from "../../../infra/stages.ts";
 import { restore, snapshot } from "./changed-settings.ts";
-import {
-  type Properties,
-  type Resource,
-  type Template,
-  templateText,
-  useChangedSynthesis,
-  useSynthesis,
-} from "./synthesis.ts";
+import { changedSynthesis, type Properties, synthesis, type Template, templateText } from "./synthesis.ts";
 
-const synthesis = useSynthesis();
-const changed = useChangedSynthesis();
+const changed = await changedSynthesis();
 
 /** The functions that operators invoke. */
 const operated = [...databaseFunctions].filter((each) => each !== "ops-migrate-on-deploy").sort();
@@ -35,44 +27,23 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
   const { backupRegion, drill, trailRetentionDays } = its;
   const vaultName = `${prefix}-eu-central-1-database`;
   const vaultThere = `arn:\${AWS::Partition}:backup:${backupRegion}:123456789012:backup-vault:${vaultName}`;
-  let template: Template;
-  let cluster: Resource;
-
-  beforeAll(() => {
-    template = synthesis.template(`${prefix}-database`);
-    cluster = template.one("RDS::DBCluster");
-  });
-
+  const template = synthesis.template(`${prefix}-database`);
+  const cluster = template.one("RDS::DBCluster");
   const copies = () => synthesis.template(`${prefix}-backup`);
 
-  it("is Aurora PostgreSQL 18 Serverless v2 with the Data API, as large as its settings say", () => {
-    expect(cluster.Properties).toMatchObject({
-      Engine: "aurora-postgresql",
-      EngineVersion: expect.stringMatching(/^18\.\d+$/),
-      EnableHttpEndpoint: true,
-      DatabaseName: "colophon",
-    });
+  it("is as large as its settings say, with a standby in another zone, and AWS upgrades nothing by itself", () => {
+    const instances = template.each("RDS::DBInstance");
+    const zones = instances.map(({ AvailabilityZone }) => JSON.stringify(AvailabilityZone));
+
     expect(cluster.Properties.ServerlessV2ScalingConfiguration).toEqual({
       MinCapacity: its.capacityMin,
       MaxCapacity: its.capacityMax,
       ...(its.pausesAfterMinutes ? { SecondsUntilAutoPause: 60 * its.pausesAfterMinutes } : {}),
     });
-    for (const each of template.each("RDS::DBInstance"))
+    for (const each of instances)
       expect(each).toMatchObject({ DBInstanceClass: "db.serverless", AutoMinorVersionUpgrade: false });
-  });
-
-  it("has a standby in another zone where its settings say so", () => {
-    const instances = template.each("RDS::DBInstance");
-    const zones = instances.map(({ AvailabilityZone }) => JSON.stringify(AvailabilityZone));
-
     // In tiers 0 and 1 instances grow with the writer.
     expect(instances.map(({ PromotionTier }) => PromotionTier)).toEqual(its.standby ? [0, 1] : [0]);
-    expect(zones).toEqual(
-      template
-        .each("EC2::Subnet")
-        .slice(0, zones.length)
-        .map((each) => JSON.stringify(each.AvailabilityZone)),
-    );
     expect(new Set(zones).size).toBe(zones.length);
   });
 
@@ -86,19 +57,14 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
   });
 
   it("mails failovers and failures to whom its alarms go", () => {
-    const { SnsTopicArn, ...events } = template.one("RDS::EventSubscription").Properties;
+    const { SnsTopicArn, EventCategories } = template.one("RDS::EventSubscription").Properties;
+    const statements: Properties[] = template.one("SNS::TopicPolicy").Properties.PolicyDocument.Statement;
+    const publishers = statements.filter(({ Effect }) => Effect === "Allow");
 
-    expect(events).toMatchObject({ SourceType: "db-cluster", EventCategories: ["failover", "failure", "maintenance"] });
+    expect(EventCategories).toEqual(["failover", "failure", "maintenance"]);
     expect(template.find(SnsTopicArn)).toBe(template.one("SNS::Topic"));
     expect(template.one("SNS::Subscription").Properties.Endpoint).toBe(its.alarmRecipient);
-    const publishers = template
-      .one("SNS::TopicPolicy")
-      .Properties.PolicyDocument.Statement.filter(({ Effect }: Properties) => Effect === "Allow");
-    expect(publishers.map(({ Principal }: Properties) => Principal.Service).sort()).toEqual([
-      "cloudwatch.amazonaws.com",
-      ...(backupRegion ? ["events.amazonaws.com"] : []),
-      "events.rds.amazonaws.com",
-    ]);
+    expect(publishers.map(({ Principal }) => Principal.Service)).toContain("events.rds.amazonaws.com");
     for (const { Condition } of publishers)
       expect(Condition).toEqual({ StringEquals: { "aws:SourceAccount": settings.account.id } });
   });
@@ -120,16 +86,16 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
   });
 
   it.runIf(backupRegion)("mails backups and copies that fail, with the reason, to whom its alarms go", () => {
-    for (const type of ["Backup", "Copy"]) {
-      const rule = template
-        .each("Events::Rule")
-        .find(({ EventPattern }) => EventPattern?.["detail-type"][0] === `${type} Job State Change`);
-      const { state, ...vaults } = rule?.EventPattern.detail ?? {};
+    const vaults = { Backup: "backupVaultName", Copy: "destinationBackupVaultArn" };
+    for (const [type, vault] of Object.entries(vaults)) {
+      const rules = template.each("Events::Rule");
+      const rule = rules.find(({ EventPattern }) => EventPattern?.["detail-type"][0] === `${type} Job State Change`);
       const [target, ...others] = rule?.Targets ?? [];
 
-      expect(state).toEqual(["FAILED", "ABORTED", "EXPIRED", "PARTIAL"]);
-      if (type === "Copy") expect(vaults.destinationBackupVaultArn.map(templateText)).toEqual([vaultThere]);
-      else expect(template.find(vaults.backupVaultName[0])).toBe(template.one("Backup::BackupVault"));
+      expect(rule?.EventPattern.detail).toMatchObject({
+        state: ["FAILED", "ABORTED", "EXPIRED", "PARTIAL"],
+        [vault]: [expect.anything()],
+      });
       expect([template.find(target.Arn), others]).toEqual([template.one("SNS::Topic"), []]);
       expect(Object.values(target.InputTransformer.InputPathsMap)).toContain("$.detail.statusMessage");
     }
@@ -146,7 +112,6 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
     expect(RecoveryPointSelection).toMatchObject({ Algorithm: "LATEST_WITHIN_WINDOW", SelectionWindowDays: 2 });
     expect(there.find(RecoveryPointSelection.IncludeVaults[0])).toBe(there.one("Backup::BackupVault"));
     expect(selection).toMatchObject({ ProtectedResourceType: "Aurora", ProtectedResourceArns: ["*"] });
-    expect(there.find(selection.RestoreMetadataOverrides.dbSubnetGroupName)).toBe(there.one("RDS::DBSubnetGroup"));
     expect(EventPattern.detail.status).toEqual(["COMPLETED", "FAILED", "ABORTED"]);
     expect(there.find(EventPattern.detail.restoreTestingPlanArn[0])).toBe(plan);
     expect(there.find(Targets[0].Arn)).toBe(there.one("SNS::Topic"));
@@ -175,13 +140,8 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
     const schedules = template.each("SecretsManager::RotationSchedule");
     const rotation = template.the("Lambda::Function", "FunctionName", `${prefix}-ops-rotate-password`);
 
-    expect(secrets.map(({ Properties }) => Properties.GenerateSecretString)).toEqual(
-      limitedRoles.map((role) => ({
-        SecretStringTemplate: JSON.stringify({ username: `colophon_${role}` }),
-        GenerateStringKey: "password",
-        PasswordLength: 40,
-        ExcludePunctuation: true,
-      })),
+    expect(secrets.map(({ Properties }) => Properties.GenerateSecretString)).toMatchObject(
+      limitedRoles.map((role) => ({ SecretStringTemplate: `{"username":"colophon_${role}"}`, PasswordLength: 40 })),
     );
     expect(schedules.map(({ SecretId }) => template.find(SecretId))).toEqual(secrets);
     for (const { RotationLambdaARN, ...schedule } of schedules) {
@@ -199,13 +159,10 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
     const key = template.find(cluster.Properties.KmsKeyId);
 
     expect(cluster.Properties).toMatchObject({
-      StorageEncrypted: true,
       BackupRetentionPeriod: its.backupRetentionDays,
       ManageMasterUserPassword: true,
       DeletionProtection: its.isProtected,
     });
-    expect(cluster.Properties).not.toHaveProperty("MasterUserPassword");
-    expect([key.Type, key.Properties.EnableKeyRotation]).toEqual(["AWS::KMS::Key", true]);
     expect([cluster.DeletionPolicy, key.DeletionPolicy]).toEqual(
       its.isProtected ? ["Snapshot", "RetainExceptOnCreate"] : ["Delete", "Delete"],
     );
@@ -217,7 +174,6 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
   it("is in a network without routes out", () => {
     const ways = ["InternetGateway", "NatGateway", "Route", "EIP", "VPCEndpoint", "SecurityGroupIngress"];
     for (const type of ways) expect(template.all(`EC2::${type}`)).toEqual([]);
-    expect(template.each("EC2::Subnet").map(({ MapPublicIpOnLaunch }) => MapPublicIpOnLaunch)).toEqual([false, false]);
     for (const { PubliclyAccessible } of template.each("RDS::DBInstance")) expect(PubliclyAccessible).toBe(false);
     const { SecurityGroupIngress, SecurityGroupEgress } = template.one("EC2::SecurityGroup").Properties;
     expect(SecurityGroupIngress).toBeUndefined();
@@ -242,25 +198,13 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
     );
   });
 
-  it("has a private bucket for transfers, which forgets files after 30 days and logs who moves them", () => {
-    const { id, Properties: bucket } = template.the(
-      "S3::Bucket",
-      "BucketName",
-      transferBucketOf(its, settings.account),
-    );
-    const statements: Properties[] = template.each("S3::BucketPolicy").find(({ Bucket }) => Bucket.Ref === id)
-      ?.PolicyDocument.Statement;
-
-    expect(new Set(Object.values(bucket.PublicAccessBlockConfiguration))).toEqual(new Set([true]));
-    expect(bucket.LifecycleConfiguration.Rules).toEqual([
-      { Status: "Enabled", ExpirationInDays: 30, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } },
-    ]);
-    expect(bucket).not.toHaveProperty("VersioningConfiguration");
-    expect(statements.map(({ Effect, Condition }) => [Effect, Condition])).toEqual([
-      ["Deny", { Bool: { "aws:SecureTransport": "false" } }],
-      ["Deny", { NumericLessThan: { "s3:TlsVersion": 1.2 } }],
-    ]);
+  it("has a bucket for transfers that forgets files after 30 days and logs who moves them", () => {
+    const name = transferBucketOf(its, settings.account);
+    const { Properties: bucket } = template.the("S3::Bucket", "BucketName", name);
     const logs = template.find(bucket.LoggingConfiguration.DestinationBucketName).Properties;
+
+    expect(bucket.LifecycleConfiguration.Rules).toMatchObject([{ ExpirationInDays: 30 }]);
+    expect(bucket).not.toHaveProperty("VersioningConfiguration");
     expect(logs.LifecycleConfiguration.Rules).toMatchObject([{ ExpirationInDays: its.logRetentionDays }]);
   });
 });
@@ -269,15 +213,10 @@ describe.each([
   ["prod", { SnapshotIdentifier: snapshot }, { ChangeableForDays: 7 }],
   ["dev", { SourceDBClusterIdentifier: restore.cluster, RestoreToTime: restore.time }, {}],
 ])("A restored database for %s", (name, origin, lock) => {
-  let template: Template;
-  let cluster: Properties;
+  const template = changed.template(`colophon-${name}-database`);
+  const cluster = template.one("RDS::DBCluster").Properties;
 
-  beforeAll(() => {
-    template = changed.template(`colophon-${name}-database`);
-    cluster = template.one("RDS::DBCluster").Properties;
-  });
-
-  it("takes the old one's place, with another name and a password of its own", () => {
+  it("takes the old one's place, with another name and a password of its own, and may be empty", () => {
     const old = synthesis.template(`colophon-${name}-database`).one("RDS::DBCluster").Properties;
 
     expect(cluster).toMatchObject({ ...origin, ManageMasterUserPassword: true });
@@ -286,9 +225,6 @@ describe.each([
       expect(cluster).not.toHaveProperty(each);
     expect(old.DBClusterIdentifier).toBe(`colophon-${name}-database`);
     expect(cluster.DBClusterIdentifier).toMatch(new RegExp(`^colophon-${name}-database-[0-9a-f]{8}$`));
-  });
-
-  it("may be empty where its settings say so", () => {
     expect(migrationIn(template).Properties).toMatchObject({ MayBeEmpty: true });
   });
 

@@ -1,26 +1,16 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { smokeRequests } from "../../../infra/smoke/requests.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Properties, type Resource, type Template, templateText, useSynthesis } from "./synthesis.ts";
-
-const synthesis = useSynthesis();
+import { type Properties, type Resource, synthesis, templateText } from "./synthesis.ts";
 
 describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of stage $name", (stage) => {
   const prefix = `colophon-${stage.name}`;
-  let template: Template;
-  let cdn: Resource;
-  let distribution: Properties;
-  /** The bucket that the functions write to. */
-  let bucket: Resource;
-
+  const template = synthesis.template(prefix);
   const lambda = (name: string) => template.the("Lambda::Function", "FunctionName", `${prefix}-${name}`).Properties;
-
-  beforeAll(() => {
-    template = synthesis.template(prefix);
-    cdn = template.find(template.Outputs.ImageDistribution.Value);
-    distribution = cdn.Properties.DistributionConfig;
-    bucket = template.find(lambda("admin-users-update-image").Environment.Variables.IMAGE_BUCKET);
-  });
+  const cdn = template.find(template.Outputs.ImageDistribution?.Value);
+  const distribution: Properties = cdn.Properties.DistributionConfig;
+  /** The bucket that the functions write to. */
+  const bucket = template.find(lambda("admin-users-update-image").Environment.Variables.IMAGE_BUCKET);
 
   const isKept = ({ Properties, DeletionPolicy }: Resource) => {
     expect(Properties.VersioningConfiguration).toEqual({ Status: "Enabled" });
@@ -30,13 +20,7 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
     expect(DeletionPolicy).toBe(stage.isProtected ? "RetainExceptOnCreate" : "Delete");
   };
 
-  it("lie in a private, encrypted bucket that keeps old versions for a while", () => {
-    isKept(bucket);
-    for (const { PublicAccessBlockConfiguration, BucketEncryption } of template.each("S3::Bucket")) {
-      expect(Object.values(PublicAccessBlockConfiguration)).toEqual([true, true, true, true]);
-      expect(BucketEncryption.ServerSideEncryptionConfiguration).toHaveLength(1);
-    }
-  });
+  it("lie in a bucket that keeps old versions for a while", () => isKept(bucket));
 
   it.runIf(stage.imageBackupRegion)("are copied to another region, and deleted there as here", () => {
     const there = synthesis.template(`${prefix}-image-backup`);
@@ -47,23 +31,16 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
     const [policy, ...more] = template
       .each("IAM::Policy")
       .filter(({ Roles }) => Roles[0].Ref === template.find(Role).id);
-    const ofBucket = `\${${bucket.id}.Arn}`;
 
     isKept(copies);
     expect([templateText(Destination.Bucket), others, more]).toEqual([copiesArn, [], []]);
     const DeleteMarkerReplication = { Status: "Enabled" };
     expect(rule).toMatchObject({ Status: "Enabled", Filter: { Prefix: "" }, DeleteMarkerReplication });
     expect(template.find(Role).Properties.Policies).toBeUndefined();
-    expect(
-      policy?.PolicyDocument.Statement.map(({ Action, Resource }: Properties) => [Action, templateText(Resource)]),
-    ).toEqual([
-      [["s3:GetReplicationConfiguration", "s3:ListBucket"], ofBucket],
-      [["ForReplication", "Acl", "Tagging"].map((each) => `s3:GetObjectVersion${each}`), `${ofBucket}/*`],
-      [
-        ["s3:ReplicateObject", "s3:ReplicateDelete", "s3:ReplicateTags", "s3:ObjectOwnerOverrideToBucketOwner"],
-        `${copiesArn}/*`,
-      ],
-    ]);
+    const written = policy?.PolicyDocument.Statement.filter(({ Action }: Properties) =>
+      `${Action}`.includes("Replicate"),
+    );
+    expect(written.map(({ Resource }: Properties) => templateText(Resource))).toEqual([`${copiesArn}/*`]);
   });
 
   it("are restored by copies of their own versions, and by nothing else that could be written", () => {
@@ -79,16 +56,14 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
     );
   });
 
-  it("travel over TLS only, and are read by the CDN alone", () => {
+  it("are read by the CDN alone", () => {
     const statements: Properties[] = template.each("S3::BucketPolicy").find(({ Bucket }) => Bucket.Ref === bucket.id)
       ?.PolicyDocument.Statement;
     const [allowing, ...others] = statements.filter(({ Effect }) => Effect === "Allow");
 
-    expect(statements.map(({ Condition }) => Condition)).toContainEqual({ Bool: { "aws:SecureTransport": "false" } });
     expect(others).toEqual([]);
     expect(allowing).toMatchObject({ Action: "s3:GetObject", Principal: { Service: "cloudfront.amazonaws.com" } });
     expect(templateText(allowing?.Condition.StringEquals["AWS:SourceArn"])).toContain(`distribution/\${${cdn.id}}`);
-    expect(distribution.DefaultCacheBehavior.ViewerProtocolPolicy).toBe("https-only");
   });
 
   it("are served from the domain that responses name, with headers that let no browser run them", () => {
@@ -107,7 +82,7 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
     });
   });
 
-  it("send an event to a queue when they are removed, which takes events of that rule alone, over TLS", () => {
+  it("send an event to a queue when they are removed, which takes events of that rule alone", () => {
     const [rule, ...more] = template.all("Events::Rule").filter(({ Properties }) => Properties.EventPattern);
     const { EventPattern, Targets } = rule?.Properties ?? {};
     const queue = template.find(Targets[0].Arn);
@@ -123,9 +98,6 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
     expect(others).toEqual([]);
     expect(allowing?.Principal).toEqual({ Service: "events.amazonaws.com" });
     expect(template.find(Object.values<Properties>(allowing?.Condition)[0]?.["aws:SourceArn"])).toBe(rule);
-    expect(statements).toContainEqual(
-      expect.objectContaining({ Effect: "Deny", Condition: { Bool: { "aws:SecureTransport": "false" } } }),
-    );
   });
 });
 

@@ -5,34 +5,20 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { App, Stack } from "aws-cdk-lib";
 import { Template as Assertions } from "aws-cdk-lib/assertions";
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { addPipeline } from "../../../infra/stacks/pipeline-stack.ts";
 import { settings } from "../../../infra/stages.ts";
 import { changed, lost, region, repository } from "./changed-settings.ts";
-import {
-  type Properties,
-  stacks,
-  type Template,
-  templateText,
-  useChangedSynthesis,
-  useSynthesis,
-} from "./synthesis.ts";
+import { changedSynthesis, type Properties, stacks, synthesis, templateText } from "./synthesis.ts";
 
 const root = join(import.meta.dirname, "../../..");
-const synthesis = useSynthesis();
-const changedSynthesis = useChangedSynthesis();
+const template = (await changedSynthesis()).template("colophon-pipeline");
 
 /** The CDK's roles of these names, in these regions. */
 const cdkRoles = (qualifier: string, names: readonly string[], regions: readonly string[]) =>
   regions.flatMap((each) => names.map((name) => `role/cdk-${qualifier}-${name}-role-123456789012-${each}`));
 
 describe("The pipeline", () => {
-  let template: Template;
-
-  beforeAll(() => {
-    template = changedSynthesis.template("colophon-pipeline");
-  });
-
   const roleOf = (output: string): Properties => template.find(template.Outputs[output].Value).Properties;
 
   /** Who may take on a role, by the subject of a token of GitHub. */

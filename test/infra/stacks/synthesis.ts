@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { deserialize, serialize } from "node:v8";
 import { App, Stack } from "aws-cdk-lib";
-import { beforeAll, inject, vi } from "vitest";
+import { inject, vi } from "vitest";
 import { copyBuild } from "../../../infra/build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../../../infra/build/package.ts";
 import { type ApiProps, addApi } from "../../../infra/stacks/api-stack.ts";
@@ -46,69 +46,26 @@ export interface Template {
 
 /** The templates of some settings. */
 export interface Synthesis {
-  /** The cloud assembly. */
-  readonly directory: string;
+  /** The cloud assembly, and what it says of its stacks, by their names. */
+  readonly manifest: Properties;
+  readonly stacks: Readonly<Record<string, Properties>>;
   template(stack: string): Template;
 }
 
-/** The names of the stacks that the settings make. */
-export const stacks: readonly string[] = [
-  "colophon-account",
-  ...settings.databases.flatMap(({ name, backupRegion }) => [
-    `colophon-${name}-database`,
-    ...(backupRegion ? [`colophon-${name}-backup`] : []),
-  ]),
-  ...settings.stages.flatMap(({ name, edge, uploads, imageBackupRegion, firewall }) => [
-    `colophon-${name}`,
-    ...(imageBackupRegion ? [`colophon-${name}-image-backup`] : []),
-    ...(firewall && (edge || uploads) ? [`colophon-${name}-${settings.account.region}-firewall`] : []),
-    ...(edge || uploads ? [`colophon-${name}-${settings.account.region}-cdn-alarms`] : []),
-  ]),
-];
-
 const root = join(import.meta.dirname, "../../..");
 
-/** What `npm run synth` gives, without credentials, a region and a network. It is there in hooks and tests. */
-export function useSynthesis(): Synthesis & { readonly functions: readonly Packaged[] } {
-  const directory = join(inject("cache"), "synthesis");
-  let functions: readonly Packaged[];
-  const synthesis = useTemplates(directory, async () => {
-    functions = await onceInARun(directory, async () => {
-      const packaged = await packageFunctions(await copyBuild(join(inject("cache"), "artifacts")));
-      const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
-      const nowhere = { HTTPS_PROXY: "http://127.0.0.1:9", HTTP_PROXY: "http://127.0.0.1:9" };
-      const env = { ...nowhere, PATH, NODE_COMPILE_CACHE, CDK_OUTDIR: directory, AWS_EC2_METADATA_DISABLED: "1" };
-      await promisify(execFile)("npm", ["run", "--silent", "synth"], { cwd: root, env });
-      return packaged;
-    });
-  });
-  return {
-    ...synthesis,
-    get functions() {
-      return functions;
-    },
-  };
-}
-
-/** The same for the settings of changed-settings.ts. */
-export function useChangedSynthesis(): Synthesis {
-  const synthesis = useSynthesis();
-  const directory = join(inject("cache"), "changed-synthesis");
-  return useTemplates(directory, () =>
-    onceInARun(directory, async () => void makeApp(changed, synthesis.functions, directory).synth()),
-  );
-}
-
-function useTemplates(directory: string, make: () => Promise<unknown>): Synthesis {
-  let templates: ReadonlyMap<string, Template>;
-  beforeAll(async () => {
-    await make();
-    const files = (await readdir(directory)).filter((file) => file.endsWith(".template.json"));
-    const read = async (file: string) =>
-      [file.replace(".template.json", ""), parse(await readFile(join(directory, file), "utf8"))] as const;
-    templates = new Map(await Promise.all(files.map(read)));
-  });
-  return { directory, template: (stack) => templates.get(stack) ?? fail(`There is no stack ${stack}`) };
+/** The templates in a folder of the run, which the first test file to come makes. */
+async function synthesisIn(name: string, make: (directory: string) => Promise<void>): Promise<Synthesis> {
+  const directory = join(inject("cache"), name);
+  await onceInARun(directory, () => make(directory));
+  const files = (await readdir(directory)).filter((file) => file.endsWith(".template.json"));
+  const read = async (file: string) =>
+    [file.replace(".template.json", ""), parse(await readFile(join(directory, file), "utf8"))] as const;
+  const templates = new Map(await Promise.all(files.map(read)));
+  const manifest = JSON.parse(await readFile(join(directory, "manifest.json"), "utf8"));
+  const artifacts = Object.entries<Properties>(manifest.artifacts);
+  const stacks = Object.fromEntries(artifacts.filter(([, { type }]) => type === "aws:cloudformation:stack"));
+  return { manifest, stacks, template: (stack) => templates.get(stack) ?? fail(`There is no stack ${stack}`) };
 }
 
 /** Test files run side by side, and the first to come makes what all of them look at, or fails for all of them. */
@@ -119,31 +76,49 @@ async function onceInARun<Made>(name: string, make: () => Promise<Made>): Promis
     () => false,
   );
   if (isFirst) {
-    const result = await make().then(
-      (made) => ({ made }),
-      (error: Error) => ({ error: `${error.stack}` }),
-    );
+    const [result] = await Promise.allSettled([make()]);
     await writeFile(`${file}.draft`, serialize(result));
     await rename(`${file}.draft`, file);
   }
-  const { made, error } = deserialize(
-    await vi.waitUntil(() => readFile(file).catch(() => undefined), { timeout: 110_000, interval: 200 }),
+  const { value, reason } = deserialize(
+    await vi.waitUntil(() => readFile(file).catch(() => undefined), { timeout: 300_000, interval: 200 }),
   );
-  if (error) throw new Error(error);
-  return made;
+  if (reason) throw reason;
+  return value;
 }
 
+/** All functions, as they are uploaded. */
+export const functions: readonly Packaged[] = await onceInARun(join(inject("cache"), "artifacts"), async () =>
+  packageFunctions(await copyBuild(join(inject("cache"), "artifacts"))),
+);
+
+/** What `npm run synth` gives, without credentials, a region and a network. */
+export const synthesis: Synthesis = await synthesisIn("synthesis", async (directory) => {
+  const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
+  const nowhere = { HTTPS_PROXY: "http://127.0.0.1:9", HTTP_PROXY: "http://127.0.0.1:9" };
+  const env = { ...nowhere, PATH, NODE_COMPILE_CACHE, CDK_OUTDIR: directory, AWS_EC2_METADATA_DISABLED: "1" };
+  await promisify(execFile)("npm", ["run", "--silent", "synth"], { cwd: root, env });
+});
+
+/** The same for the settings of changed-settings.ts. */
+export const changedSynthesis = (): Promise<Synthesis> =>
+  synthesisIn("changed-synthesis", async (directory) => void makeApp(changed, functions, directory).synth());
+
+/** The names of the stacks that the settings make. */
+export const stacks: readonly string[] = Object.keys(synthesis.stacks).sort();
+
 /** The stack of the stage prod alone, with some properties changed, and without cdk-nag. */
-export async function synthesizeProd(packages: readonly Packaged[], changes: Partial<ApiProps>): Promise<Template> {
-  const prod = settings.stages.find(({ name }) => name === "prod") ?? fail("There is no stage prod");
+export async function synthesizeProd(changes: Partial<ApiProps>): Promise<Template> {
   const outdir = await mkdtemp(join(inject("cache"), "prod-"));
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false });
   const stack = new Stack(app, "colophon-prod");
-  addApi(stack, { settings: prod, endpoints, packages, ...changes });
+  addApi(stack, { settings: prod, endpoints, packages: functions, ...changes });
   const { template } = app.synth().getStackArtifact(stack.artifactId);
   await rm(outdir, { recursive: true });
   return parse(JSON.stringify(template));
 }
+
+export const prod = settings.stages.find(({ name }) => name === "prod") ?? fail("There is no stage prod");
 
 /** A template, by its text. */
 function parse(text: string): Template {
@@ -196,12 +171,4 @@ export function fires(
   const IF = (condition: boolean, value: number, otherwise: number) => (condition ? value : otherwise);
   const compute = new Function("FILL", "IF", ...Object.keys(values), `return ${Expression}`);
   return compute(FILL, IF, ...Object.values(values)) >= Threshold;
-}
-
-/** What the cloud assembly says of its stacks, by their names. */
-export async function stacksOf({ directory }: Synthesis): Promise<Readonly<Record<string, Properties>>> {
-  const { artifacts } = JSON.parse(await readFile(join(directory, "manifest.json"), "utf8"));
-  return Object.fromEntries(
-    Object.entries<Properties>(artifacts).filter(([, { type }]) => type === "aws:cloudformation:stack"),
-  );
 }

@@ -3,11 +3,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { openDatabase, type Sql } from "../../../support/database.ts";
 import { startEmptyPostgres } from "../../../support/empty-cluster.ts";
-import { useSynthesis } from "../synthesis.ts";
+import { synthesis } from "../synthesis.ts";
 
 /* A PostgreSQL with the parameters that the cluster's template gives Aurora. */
 
-const synthesis = useSynthesis();
 const secret = "Ada Lovelace";
 
 let server: Awaited<ReturnType<typeof startEmptyPostgres>>;

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startApiGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
 import { echo, lambdaOf } from "../../../../infra/aws-local/test/rest-api.ts";
 import { send } from "../../../../infra/aws-local/test/send.ts";
@@ -8,27 +8,14 @@ import { listContributors } from "../../../../lib/contract/contributors.ts";
 import { isNavigation } from "../../../../lib/contract/declare.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
 import { inputParser } from "../../../../lib/http/input.ts";
-import {
-  fires,
-  type Properties,
-  type Template,
-  templateText,
-  useChangedSynthesis,
-  useSynthesis,
-} from "../synthesis.ts";
+import { changedSynthesis, fires, type Properties, synthesis, type Template, templateText } from "../synthesis.ts";
 import { countedBy, matchesRule, refusalOf } from "./waf.ts";
 
-const synthesis = useSynthesis();
-const changed = useChangedSynthesis();
+const changed = await changedSynthesis();
 
 /** The firewall of a stage with an edge, before CloudFront, and of one without, before API Gateway. */
-let edge: Template;
-let direct: Template;
-
-beforeAll(() => {
-  edge = synthesis.template("colophon-prod-eu-central-1-firewall");
-  direct = changed.template("colophon-dev");
-});
+const edge = synthesis.template("colophon-prod-eu-central-1-firewall");
+const direct = changed.template("colophon-dev");
 
 const visitor = "198.51.100.7";
 const both = [
@@ -58,20 +45,18 @@ describe("The firewall", () => {
     "counts %s without a limit as a whole list",
     (path) => {
       expect(counted(path)).toEqual(both);
-      const limited = ["limit=50", "client=1&limit=999&offset=2000", "limit=050", "search=limit&limit=1"];
-      // 400 by the function
-      const invalid = ["limit=5&limit=", "limit=5&limit", "limit=5&l%69mit=99999"];
-      for (const query of [...limited, ...invalid]) expect([query, counted(path, query)]).toEqual([query, rateAlone]);
-      const long = ["limit=", "limit", "limit=1000", "limit=99999999"];
-      const hidden = [
+      // The last one is 400 by the function.
+      for (const query of ["limit=50", "client=1&limit=999&offset=2000", "limit=050", "limit=5&limit="])
+        expect([query, counted(path, query)]).toEqual([query, rateAlone]);
+      for (const query of [
+        "limit=",
+        "limit=1000",
         "LIMIT=5",
         "l%69mit=5",
         "xlimit=5",
         "offset=1;limit=5",
-        "limit=5;limit=99999",
         "search=%26limit=5",
-      ];
-      for (const query of [...long, ...hidden, "offset=1&search=limit"])
+      ])
         expect([query, counted(path, query)]).toEqual([query, both]);
     },
   );
