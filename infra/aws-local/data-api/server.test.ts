@@ -1,19 +1,14 @@
 import { BeginTransactionCommand, ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../http/free-port.ts";
 import { type Key, newKey, signRequest } from "../http/signature.ts";
 import { startDataApi } from "../test/data-api.ts";
-import { clientOf, type Emulator, errorOf, key, startEmulator } from "../test/emulator.ts";
+import { clientOf, errorOf, key, useEmulator } from "../test/emulator.ts";
 import type { DataApiOptions } from "./server.ts";
 
-let data: Emulator;
+const data = useEmulator();
 
-beforeAll(async () => {
-  data = await startEmulator();
-  await data.execute("create table hidden (id int)");
-});
-
-afterAll(() => data.stop());
+beforeAll(() => data.execute("create table hidden (id int)"));
 
 interface Sent {
   readonly body: unknown;

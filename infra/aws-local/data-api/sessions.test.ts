@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Emulator, errorOf, startEmulator } from "../test/emulator.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { errorOf, useEmulator } from "../test/emulator.ts";
 
-let data: Emulator;
+const data = useEmulator();
 
 beforeAll(async () => {
-  data = await startEmulator();
   for (const sql of [
     "create table row (id int)",
     "insert into row values (1)",
@@ -16,8 +15,6 @@ beforeAll(async () => {
   ])
     await data.execute(sql);
 });
-
-afterAll(() => data.stop());
 
 describe("a call", () => {
   const setting = "select coalesce(current_setting('a.b', true), '')";

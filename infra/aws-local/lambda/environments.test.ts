@@ -1,59 +1,39 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { buffered, streaming, writeFunctions } from "../test/functions.ts";
+import { describe, expect, it, vi } from "vitest";
+import { buffered, streaming } from "../test/functions.ts";
+import { useLambda } from "../test/use-lambda.ts";
 import { Failure } from "./environment.ts";
-import { type Lambda, type LambdaOptions, startLambda } from "./lambda.ts";
+import type { Lambda } from "./lambda.ts";
 import { TooManyRequests } from "./refusals.ts";
-
-let built: Awaited<ReturnType<typeof writeFunctions>>;
-const started: Lambda[] = [];
-
-async function start(options: Partial<LambdaOptions> = {}): Promise<Lambda> {
-  const lambda = await startLambda({ outdir: built.outdir, ...options });
-  started.push(lambda);
-  return lambda;
-}
 
 /** A handler that counts its invocations in `count`, and gives their number. */
 const counting = (body: string) => `let count = 0; ${buffered(`count += 1; ${body} return count;`)}`;
 
-beforeAll(async () => {
-  built = await writeFunctions({
-    timer: `let fired; ${buffered(`
+const { built, start } = useLambda({
+  timer: `let fired; ${buffered(`
       if (event.begin) fired = new Promise((done) => setTimeout(() => done(tell("fired")), 100));
       else await fired;`)}`,
-    promise: `let work; ${buffered(`
+  promise: `let work; ${buffered(`
       const pause = () => new Promise((done) => setTimeout(done, 50));
       if (event.begin) work = (async () => { for (let n = 0; n < 3; n++) { await pause(); tell(n); } })();
       else await work;`)}`,
-    "stream-timer": streaming("start(); stream.end(); if (event.begin) setTimeout(() => tell('fired'), 100);"),
-    count: counting("if (event.waits) await gate();"),
-    throwing: counting("if (event.fails) throw new Error('no');"),
-    exit: counting("if (event.code !== undefined) process.exit(event.code);"),
-    loop: counting(`
+  "stream-timer": streaming("start(); stream.end(); if (event.begin) setTimeout(() => tell('fired'), 100);"),
+  count: counting("if (event.waits) await gate();"),
+  throwing: counting("if (event.fails) throw new Error('no');"),
+  exit: counting("if (event.code !== undefined) process.exit(event.code);"),
+  loop: counting(`
       while (event.loops) count;
       if (event.stuck) await new Promise(() => {});
       for (const all = []; event.eats; ) all.push(new Array(1e6).fill(0.5));`),
-    crash: counting(`
+  crash: counting(`
       if (event.crashes === "error") setTimeout(() => { throw new RangeError("too far"); }, 5);
       if (event.crashes === "rejection") Promise.reject(new RangeError("unheard"));
       if (event.crashes) await gate();`),
-    logs: buffered(`for (let n = 0; n < event.lines; n++) console[n % 2 ? "error" : "log"]("line %d", n);`),
-    crowd: `tell("opened"); ${buffered("if (event.waits) await gate();")}`,
-    repeat: "export const handler = async (name) => { tell(name); await gate(); return name; };",
-    opens: `tell("opening"); await gate(); ${buffered('return "opened";')}`,
-  });
-});
-
-afterAll(async () => {
-  await Promise.all(started.map((lambda) => lambda.close()));
-  await built.remove();
-});
-
-beforeEach(() => {
-  built.forget();
-  vi.spyOn(console, "error").mockImplementation(() => {});
+  logs: buffered(`for (let n = 0; n < event.lines; n++) console[n % 2 ? "error" : "log"]("line %d", n);`),
+  crowd: `tell("opened"); ${buffered("if (event.waits) await gate();")}`,
+  repeat: "export const handler = async (name) => { tell(name); await gate(); return name; };",
+  opens: `tell("opening"); await gate(); ${buffered('return "opened";')}`,
 });
 
 describe("An execution environment", () => {
@@ -164,20 +144,6 @@ describe("Execution environments of a function", () => {
 });
 
 describe("A function that changes while it opens", () => {
-  it("is opened again, as often as it changes", async () => {
-    const lambda = await start();
-    const release = built.newGate();
-    const invocation = lambda.invoke("opens", {});
-    await expect.poll(built.seen).toEqual(["opening"]);
-
-    await lambda.renew();
-    await lambda.renew();
-    release();
-
-    expect(await invocation).toEqual({ result: "opened" });
-    expect(built.seen()).toEqual(["opening", "opening"]);
-  });
-
   it.each([
     ["is prepared again before it is loaded", undefined],
     ["has no error of the earlier code", new Failure({ errorType: "BuildFailure", errorMessage: "broken" })],

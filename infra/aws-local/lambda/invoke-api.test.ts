@@ -1,41 +1,31 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ApiGateway, startApiGateway } from "../api-gateway/server.ts";
 import { type Key, newKey, signRequest } from "../http/signature.ts";
-import { streaming, writeFunctions } from "../test/functions.ts";
+import { streaming } from "../test/functions.ts";
 import { restApi } from "../test/rest-api.ts";
 import { send } from "../test/send.ts";
+import { useLambda } from "../test/use-lambda.ts";
 import { invokeApi } from "./invoke-api.ts";
-import { startLambda } from "./lambda.ts";
 
 const key = newKey();
 const list = { statusCode: 200, headers: { "X-Kind": "list" } };
-let built: Awaited<ReturnType<typeof writeFunctions>>;
-let next: Awaited<ReturnType<typeof writeFunctions>>;
 let gateway: ApiGateway;
 
+const { built, start } = useLambda({
+  "ops/echo": "export const handler = async (event) => { tell(event); return { event }; };",
+  "ops/fail": "export const handler = async () => { throw new RangeError('too far'); };",
+  "ops/limited": "export const handler = async () => { tell('begun'); await gate(); };",
+  "things/list": streaming(`start(${JSON.stringify(list)}).write("[]"); stream.end();`),
+});
+const next = useLambda({ "ops/echo": "export const handler = async () => ({ version: 7 });" });
+
 beforeAll(async () => {
-  built = await writeFunctions({
-    "ops/echo": "export const handler = async (event) => { tell(event); return { event }; };",
-    "ops/fail": "export const handler = async () => { throw new RangeError('too far'); };",
-    "ops/limited": "export const handler = async () => { tell('begun'); await gate(); };",
-    "things/list": streaming(`start(${JSON.stringify(list)}).write("[]"); stream.end();`),
-  });
-  const lambda = await startLambda({ ...built, limits: { environments: 1, gatewayInMilliseconds: 1_000 } });
-  next = await writeFunctions({ "ops/echo": "export const handler = async () => ({ version: 7 });" });
-  const versions = new Map([["7", await startLambda(next)]]);
+  const lambda = await start({ limits: { environments: 1, gatewayInMilliseconds: 1_000 } });
+  const versions = new Map([["7", await next.start()]]);
   gateway = await startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key, versions)] });
 });
 
-afterAll(async () => {
-  await gateway.close();
-  await built.remove();
-  await next.remove();
-});
-
-beforeEach(() => {
-  built.forget();
-  vi.spyOn(console, "error").mockImplementation(() => {});
-});
+afterAll(() => gateway.close());
 
 const pathOf = (name: string, qualifier?: string) =>
   `/2015-03-31/functions/${encodeURIComponent(name)}/invocations${qualifier ? `?Qualifier=${encodeURIComponent(qualifier)}` : ""}`;

@@ -1,44 +1,32 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { buffered, writeFunctions } from "../test/functions.ts";
-import { type Lambda, type LambdaOptions, startLambda } from "./lambda.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { buffered } from "../test/functions.ts";
+import { useLambda } from "../test/use-lambda.ts";
+import type { Lambda } from "./lambda.ts";
 import { RequestTooLarge } from "./refusals.ts";
 
-let built: Awaited<ReturnType<typeof writeFunctions>>;
-let lambda: Lambda;
-const start = (options: Partial<LambdaOptions>) => startLambda({ outdir: built.outdir, ...options });
-
-beforeAll(async () => {
-  built = await writeFunctions({
-    "things/list": `tell("loaded"); ${buffered("return null;")}`,
-    echo: buffered("return event;"),
-    context: buffered(`
+const { built, start, logged } = useLambda({
+  "things/list": `tell("loaded"); ${buffered("return null;")}`,
+  echo: buffered("return event;"),
+  context: buffered(`
       const before = context.getRemainingTimeInMillis();
       await new Promise((done) => setTimeout(done, 20));
       return { ...context, before, after: context.getRemainingTimeInMillis() };`),
-    remaining: buffered("await gate(); return context.getRemainingTimeInMillis();"),
-    change: buffered("event.changed = true;"),
-    date: buffered("return { at: new Date(0), gone: undefined };"),
-    large: buffered('return "x".repeat(event.bytes - 2);'),
-    fail: buffered('throw new RangeError("too far");'),
-    "fail-early": 'export const handler = () => { throw new TypeError("at once"); };',
-    "throw-text": buffered('throw "just text";'),
-    broken: 'throw new Error("cannot load");',
-    empty: "export const handle = async () => {};",
-    variables: `const { SHARED, OWN } = process.env; ${buffered('process.env.LEAKED = "yes"; return [SHARED, OWN];')}`,
-  });
-  lambda = await start({});
+  remaining: buffered("await gate(); return context.getRemainingTimeInMillis();"),
+  change: buffered("event.changed = true;"),
+  date: buffered("return { at: new Date(0), gone: undefined };"),
+  large: buffered('return "x".repeat(event.bytes - 2);'),
+  fail: buffered('throw new RangeError("too far");'),
+  "fail-early": 'export const handler = () => { throw new TypeError("at once"); };',
+  "throw-text": buffered('throw "just text";'),
+  broken: 'throw new Error("cannot load");',
+  empty: "export const handle = async () => {};",
+  variables: `const { SHARED, OWN } = process.env; ${buffered('process.env.LEAKED = "yes"; return [SHARED, OWN];')}`,
 });
 
-afterAll(async () => {
-  await lambda.close();
-  await built.remove();
-});
-
-let log: ReturnType<typeof vi.spyOn>;
-beforeEach(() => {
-  built.forget();
-  log = vi.spyOn(console, "error").mockImplementation(() => {});
+let lambda: Lambda;
+beforeAll(async () => {
+  lambda = await start();
 });
 
 describe("A function", () => {
@@ -95,7 +83,6 @@ describe("A function", () => {
     const { result } = (await second) as { result: number };
     expect(result).toBeLessThanOrEqual(most);
     expect(result).toBeGreaterThan(most - 10_000);
-    await one.close();
   });
 
   it("has the variables of all functions when it is loaded and its own, and keeps changes to itself", async () => {
@@ -108,7 +95,6 @@ describe("A function", () => {
     expect(await configured.invoke("variables", {})).toEqual({ result: ["first", "own"] });
     expect(await configured.invoke("context", {})).toMatchObject({ result: { memoryLimitInMB: "256" } });
     expect(process.env.LEAKED).toBe(undefined);
-    await configured.close();
   });
 });
 
@@ -124,8 +110,8 @@ describe("A function that fails", () => {
     const invocation = await lambda.invoke(name, { secret: "token" });
 
     expect(invocation).toMatchObject({ error: { ...error, trace: expect.any(Array) } });
-    expect(log.mock.calls.flat().join()).toContain(error.errorType);
-    expect(log.mock.calls.flat().join()).not.toContain("token");
+    expect(logged()).toContain(error.errorType);
+    expect(logged()).not.toContain("token");
   });
 });
 

@@ -1,54 +1,42 @@
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { streaming, writeFunctions } from "../test/functions.ts";
-import { type LambdaOptions, startLambda } from "./lambda.ts";
-
-let built: Awaited<ReturnType<typeof writeFunctions>>;
-const start = (options: Partial<LambdaOptions> = {}) => startLambda({ outdir: built.outdir, ...options });
+import { describe, expect, it } from "vitest";
+import { streaming } from "../test/functions.ts";
+import { useLambda } from "../test/use-lambda.ts";
+import type { LambdaOptions } from "./lambda.ts";
 
 const head = { statusCode: 200, headers: { "Content-Type": "application/json" } };
 
-beforeAll(async () => {
-  built = await writeFunctions({
-    slow: streaming(`
+const { built, start, logged } = useLambda({
+  slow: streaming(`
       start(event).write("first ");
       await gate();
       stream.end();`),
-    pour: streaming(`
+  pour: streaming(`
       start();
       for (let written = 0; written < event.chunks; written += 1) {
         tell("chunk");
         if (!stream.write(Buffer.alloc(16_384, "x"))) await new Promise((done) => stream.once("drain", done));
       }
       stream.end();`),
-    "fail-late": streaming(`start().write("first"); await gate(); throw new RangeError("too far");`),
-    "fail-full": streaming(
-      `start(); for (let n = 0; n < 20; n++) stream.write(Buffer.alloc(50_000)); throw new RangeError("too far");`,
-    ),
-    silent: streaming(`start(); stream.once("close", () => tell("closed")); await gate();`),
-    "after-end": streaming(`start(); stream.end(); await gate(); throw new RangeError("too far");`),
-    headless: streaming(`stream.once("close", () => tell("closed")); stream.write("x"); await gate(); stream.end();`),
-    "fail-early": streaming(`throw new RangeError("too far");`),
-    "never-started": streaming("stream.end();"),
-    // The runtime's own \`end\` writes past the prelude.
-    "end-with-chunk": streaming(`awslambda.HttpResponseStream.from(stream, { statusCode: 200 }); stream.end("text");`),
-    "never-ended": streaming(`start().write("first");`),
-    "long-head": streaming(`start({ statusCode: 200, headers: { long: "x".repeat(event.bytes) } }); stream.end();`),
-    "no-object": streaming("start([]); stream.end();"),
-    late: streaming(`start().write("text"); try { stream.setContentType("text/plain"); } finally { stream.end(); }`),
-    binary: streaming("start(event).write(Buffer.from([0, 255, 254])); stream.end();"),
-    buffered: "export const handler = async () => ({ statusCode: 200 });",
-  });
-});
-
-afterAll(() => built.remove());
-
-let log: ReturnType<typeof vi.spyOn>;
-beforeEach(() => {
-  built.forget();
-  log = vi.spyOn(console, "error").mockImplementation(() => {});
+  "fail-late": streaming(`start().write("first"); await gate(); throw new RangeError("too far");`),
+  "fail-full": streaming(
+    `start(); for (let n = 0; n < 20; n++) stream.write(Buffer.alloc(50_000)); throw new RangeError("too far");`,
+  ),
+  silent: streaming(`start(); stream.once("close", () => tell("closed")); await gate();`),
+  "after-end": streaming(`start(); stream.end(); await gate(); throw new RangeError("too far");`),
+  headless: streaming(`stream.once("close", () => tell("closed")); stream.write("x"); await gate(); stream.end();`),
+  "fail-early": streaming(`throw new RangeError("too far");`),
+  "never-started": streaming("stream.end();"),
+  // The runtime's own \`end\` writes past the prelude.
+  "end-with-chunk": streaming(`awslambda.HttpResponseStream.from(stream, { statusCode: 200 }); stream.end("text");`),
+  "never-ended": streaming(`start().write("first");`),
+  "long-head": streaming(`start({ statusCode: 200, headers: { long: "x".repeat(event.bytes) } }); stream.end();`),
+  "no-object": streaming("start([]); stream.end();"),
+  late: streaming(`start().write("text"); try { stream.setContentType("text/plain"); } finally { stream.end(); }`),
+  binary: streaming("start(event).write(Buffer.from([0, 255, 254])); stream.end();"),
+  buffered: "export const handler = async () => ({ statusCode: 200 });",
 });
 
 /** The body of a stream that has begun. */
@@ -93,7 +81,7 @@ describe("a streaming function", () => {
     await expect.poll(() => built.seen()).toEqual(["closed"]);
     release();
     await sleep(20);
-    expect(log).not.toHaveBeenCalled();
+    expect(logged()).toBe("");
   });
 });
 
@@ -102,7 +90,7 @@ describe("a streaming function that fails", () => {
     const invocation = await (await start()).stream("fail-early", {});
 
     expect(invocation).toMatchObject({ error: { errorType: "RangeError", errorMessage: "too far" } });
-    expect(log).toHaveBeenCalledOnce();
+    expect(console.error).toHaveBeenCalledOnce();
   });
 
   it("breaks its body afterwards", async () => {
@@ -112,7 +100,7 @@ describe("a streaming function that fails", () => {
     release();
 
     await expect(text(body)).rejects.toThrow("too far");
-    expect(log.mock.calls.flat().join()).toContain("too far");
+    expect(logged()).toContain("too far");
   });
 
   it("has delivered what it wrote before", async () => {
@@ -133,7 +121,7 @@ describe("a streaming function that fails", () => {
 
     release();
 
-    await expect.poll(() => log.mock.calls.flat().join()).toContain("too far");
+    await expect.poll(() => logged()).toContain("too far");
   });
 
   it.each<[string, string, object, Partial<LambdaOptions>]>([
@@ -167,7 +155,7 @@ describe("a streaming function that fails", () => {
 
   it("cannot set its content type once it has written", async () => {
     await expect(text(await bodyOf("late"))).resolves.toBe("text");
-    expect(log.mock.calls.flat().join()).toContain("Cannot set content-type, too late.");
+    expect(logged()).toContain("Cannot set content-type, too late.");
   });
 });
 

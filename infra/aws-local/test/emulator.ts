@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClient } from "@aws-sdk/client-rds-data";
-import type { DataApiOptions } from "../data-api/server.ts";
+import { afterAll, beforeAll } from "vitest";
 import { newKey } from "../http/signature.ts";
 import { startPostgres } from "../postgres/server.ts";
 import { clusterArn, masterSecretArn } from "../secrets-manager/arns.ts";
@@ -15,12 +15,12 @@ export const clientOf = (endpoint: string, maxAttempts = 3) =>
   new RDSDataClient({ endpoint, region: "eu-central-1", credentials: key, maxAttempts });
 
 /** A PostgreSQL of its own with a Data API before it, and the real client pointed at that. */
-export async function startEmulator(options: Partial<DataApiOptions> = {}) {
+async function startEmulator() {
   const directory = await mkdtemp(join(tmpdir(), "aws-local-data-api-"));
   const start = (port?: number) =>
     startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
   let postgres = await start();
-  const api = await startDataApi({ databaseUrl: postgres.url, key, ...options });
+  const api = await startDataApi({ databaseUrl: postgres.url, key });
   const client = clientOf(api.url);
   const target = {
     resourceArn: clusterArn,
@@ -55,7 +55,13 @@ export async function startEmulator(options: Partial<DataApiOptions> = {}) {
   };
 }
 
-export type Emulator = Awaited<ReturnType<typeof startEmulator>>;
+/** An emulator for the tests of a file. */
+export function useEmulator(): Awaited<ReturnType<typeof startEmulator>> {
+  const emulator = {} as ReturnType<typeof useEmulator>;
+  beforeAll(async () => void Object.assign(emulator, await startEmulator()));
+  afterAll(() => emulator.stop());
+  return emulator;
+}
 
 /** Name, status and message of the error that a call fails with. */
 export const errorOf = (call: Promise<unknown>): Promise<string> =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { clientOf, type Emulator, key, startEmulator } from "../../test/emulator.ts";
+import { clientOf, key, useEmulator } from "../../test/emulator.ts";
 import { serviceLimits } from "../limits.ts";
 import { startDataApi } from "../server.ts";
 import { themesOf } from "./all.ts";
@@ -8,20 +8,16 @@ import { runProbe } from "./run.ts";
 
 /** The service's 45 s and 3 minutes, shortened. */
 const limits = { ...serviceLimits, statementTimeoutInMilliseconds: 1000, transactionIdleInMilliseconds: 1000 };
-let emulator: Emulator;
+const emulator = useEmulator();
 let impatient: Awaited<ReturnType<typeof startDataApi>>;
 
 beforeAll(async () => {
-  emulator = await startEmulator();
   const { postgres, execute } = emulator;
   impatient = await startDataApi({ databaseUrl: postgres.url, key, limits });
   for (const sql of fixture) await execute(sql);
 });
 
-afterAll(async () => {
-  await impatient.close();
-  await emulator.stop();
-});
+afterAll(() => impatient.close());
 
 describe.each(Object.entries(themesOf(limits)))("%s", (theme, probes) => {
   it.concurrent.each(probes)("$name", async (probe) => {

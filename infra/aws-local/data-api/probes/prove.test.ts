@@ -5,22 +5,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Emulator, key, startEmulator } from "../../test/emulator.ts";
+import { key, useEmulator } from "../../test/emulator.ts";
 
-let emulator: Emulator;
+const emulator = useEmulator();
 let folder: string;
 
 beforeAll(async () => {
-  emulator = await startEmulator();
   folder = await mkdtemp(join(tmpdir(), "prove-"));
 });
 
 afterEach(() => emulator.api.intercept(undefined));
 
-afterAll(async () => {
-  await emulator.stop();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => rm(folder, { recursive: true }));
 
 const answers = () => join(folder, "answers.json");
 
