@@ -1,14 +1,14 @@
 import type { Key } from "./http/signature.ts";
 import { region } from "./secrets-manager/arns.ts";
 
-export interface Endpoints {
-  /** Of the Data API and of Secrets Manager. */
-  readonly dataApiUrl: string;
-  readonly s3Url?: string | undefined;
-}
-
-/** The environment variables by which the SDK and every tool of AWS find the services of this machine. */
-export const clientVariables = (key: Key, { dataApiUrl, s3Url }: Endpoints): Readonly<Record<string, string>> => ({
+/**
+ * The environment variables by which the SDK and every tool of AWS find the services of this machine. Secrets Manager is
+ * where the Data API is.
+ */
+export const clientVariables = (
+  key: Key,
+  { dataApiUrl, s3Url }: { dataApiUrl: string; s3Url?: string | undefined },
+): Readonly<Record<string, string>> => ({
   AWS_REGION: region,
   AWS_ACCESS_KEY_ID: key.accessKeyId,
   AWS_SECRET_ACCESS_KEY: key.secretAccessKey,

@@ -44,19 +44,16 @@ const receive = (message: Message<ToRuntime>) => handleMessage(handlers, message
  * that the function left running goes on.
  */
 async function nextInvocation(): Promise<Invoke> {
-  if (isDebugged) await isSent();
-  else Atomics.wait(sent, 0, 0);
+  if (isDebugged) {
+    port.ref();
+    await Atomics.waitAsync(sent, 0, 0).value;
+    port.unref();
+  } else Atomics.wait(sent, 0, 0);
   Atomics.store(sent, 0, 0);
   while (!invocation) receive(receiveMessageOnPort(port)?.message);
   const next = invocation;
   invocation = undefined;
   return next;
-}
-
-async function isSent(): Promise<void> {
-  port.ref();
-  await Atomics.waitAsync(sent, 0, 0).value;
-  port.unref();
 }
 
 port.on("message", receive);

@@ -77,14 +77,6 @@ export async function openBucket(folder: string) {
     return draft;
   };
 
-  const deleteVersion = (key: string, version: Version) => rm(fileOf(key, version), { force: true });
-
-  /** The keys of all objects that have a version, sorted. */
-  const keys = async (): Promise<string[]> => {
-    const names = (await readdir(folder)).filter((name) => name.endsWith(versionsFolder));
-    return names.map((name) => decodeURIComponent(name.slice(0, -versionsFolder.length))).sort();
-  };
-
   return {
     versionsOf,
     writeDraft,
@@ -99,8 +91,12 @@ export async function openBucket(folder: string) {
     async delete(key: string): Promise<Version> {
       return await store(key, true, await writeDraft({ "last-modified": new Date().toUTCString() }, Buffer.alloc(0)));
     },
-    deleteVersion,
-    keys,
+    deleteVersion: (key: string, version: Version) => rm(fileOf(key, version), { force: true }),
+    /** The keys of all objects that have a version, sorted. */
+    async keys(): Promise<string[]> {
+      const names = (await readdir(folder)).filter((name) => name.endsWith(versionsFolder));
+      return names.map((name) => decodeURIComponent(name.slice(0, -versionsFolder.length))).sort();
+    },
   };
 }
 
