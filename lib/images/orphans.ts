@@ -9,8 +9,8 @@ const timeoutInMilliseconds = 3_000;
  * Deletes the objects of an image that no record has any more. The image is listed for removal: if this fails, the next
  * scheduled run removes it.
  */
-export async function removeOrphan({ warn, deadline }: ChangeContext, key: string | undefined): Promise<void> {
-  if (key === undefined) return;
+export async function removeOrphan({ warn, deadline }: ChangeContext, key: string | null | undefined): Promise<void> {
+  if (!key) return;
   try {
     await deleteObjects([key], Math.min(deadline, performance.now() + timeoutInMilliseconds));
   } catch (error) {
@@ -18,13 +18,18 @@ export async function removeOrphan({ warn, deadline }: ChangeContext, key: strin
   }
 }
 
-/** The key of the image that the record had before the change (lib/changes/images.sql). */
-export const formerKeyIn = (result: string | null): string | undefined => keyIn(result, "former");
+/** The keys of the record's new image, and of the one before (lib/changes/replace-image.sql); null for none. */
+export const imagesIn = (result: string | null): { readonly image?: string; readonly former?: string | null } =>
+  JSON.parse(result ?? "{}");
 
-/** The key of the record's new image (lib/changes/replace-image.sql). */
-export const newKeyIn = (result: string | null): string | undefined => keyIn(result, "image");
-
-function keyIn(result: string | null, field: string): string | undefined {
-  const { [field]: key } = JSON.parse(result ?? "{}");
-  return typeof key === "string" ? key : undefined;
+/**
+ * Makes a change that takes a record or its image away, and then deletes the objects of the image. An instance without a
+ * file service leaves them to the scheduled removal of one that has it.
+ */
+export async function changeAndRemoveImage(
+  context: ChangeContext,
+  ...change: Parameters<ChangeContext["change"]>
+): Promise<void> {
+  const { former } = imagesIn(await context.change(...change));
+  if (process.env.IMAGE_BUCKET) await removeOrphan(context, former);
 }

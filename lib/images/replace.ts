@@ -1,7 +1,7 @@
 import { ContractError } from "../http/errors.ts";
 import type { ChangeContext } from "../http/serve-change.ts";
 import { newKey, type Owner } from "./keys.ts";
-import { formerKeyIn, newKeyIn, removeOrphan } from "./orphans.ts";
+import { imagesIn, removeOrphan } from "./orphans.ts";
 import { render } from "./render.ts";
 import { base64Of } from "./source.ts";
 import { storeImage } from "./store.ts";
@@ -22,8 +22,8 @@ export async function replaceImage(
   // A result means that the same request, with the client's key, was made before.
   if ((await context.change("prepare_image", id, { key })) !== null) return;
   await storeImage(key, await render(Buffer.from(text, "base64")), context.deadline);
-  const result = await swap(context, id, key);
-  await removeOrphan(context, newKeyIn(result) === key ? formerKeyIn(result) : key);
+  const { image: current, former } = imagesIn(await swap(context, id, key));
+  await removeOrphan(context, current === key ? former : key);
 }
 
 /** Only an error of the contract proves that the record does not have the new image. */
