@@ -3,8 +3,7 @@ import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { aliasesOf, descriptionsOf, linksOf, listOf, relationsOf } from "./contributors.ts";
-import { imageUrl } from "./fragments/images.ts";
-import { record } from "./fragments/json.ts";
+import { imageUrl, record } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 
 /** What the interface does not show, in the order of the response. */

@@ -1,9 +1,7 @@
 import sql from "sql-template-tag";
 import type { ResponseBody } from "../contract/declare.ts";
 import type { RecordQuery } from "../data-api/query.ts";
-import { imageUrl } from "./fragments/images.ts";
-import { instant } from "./fragments/instant.ts";
-import { record } from "./fragments/json.ts";
+import { imageUrl, instant, record } from "./fragments/json.ts";
 
 /** The caller's session: who they are, which of this service's permissions they hold, and when it ends. */
 export const find = (): RecordQuery<ResponseBody<"Session">> => sql`

@@ -1,8 +1,7 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import { imageUrl } from "./fragments/images.ts";
-import { record, records } from "./fragments/json.ts";
+import { imageUrl, record, records } from "./fragments/json.ts";
 import { type CatalogueOrder, catalogueOrders, pageOfFound } from "./fragments/order.ts";
 import { nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
 

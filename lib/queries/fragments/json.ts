@@ -7,3 +7,9 @@ export const record = (fields: Sql): Sql => sql`(select row_to_json(record) from
 
 /** The rows of a select as an array of JSON objects. */
 export const records = (select: Sql): Sql => sql`array(select row_to_json(record) from (${select}) as record)`;
+
+/** The absolute URL of the object with this key; null for no key (lib/contract/README.md, "Null and types"). */
+export const imageUrl = (key: Sql): Sql => sql`${process.env.IMAGE_BASE_URL ?? ""}::text || '/' || ${key}`;
+
+/** ISO 8601 in UTC, with milliseconds. */
+export const instant = (time: Sql): Sql => sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
