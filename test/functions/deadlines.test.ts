@@ -159,12 +159,4 @@ describe("A change whose outcome stays unknown", () => {
     expect(headers.get("Retry-After")).toBe("5");
     expect(await countOf(role)).toBe(1);
   });
-
-  it("answers 503 and says that nothing was changed when no attempt reached the database", async () => {
-    const role = name();
-    stack.dataApi.intercept(() => ({ kind: "throttle" }));
-
-    expect((await add(role)).body).toEqual(notDone);
-    expect(await countOf(role)).toBe(0);
-  });
 });

@@ -28,12 +28,17 @@ describe("POST /sign-out", () => {
     expect((await stack.call("session", { as: other })).status).toBe(200);
   });
 
-  it("answers 200 to who has no session, or none any more", async () => {
-    for (const as of [undefined, "junk", "x".repeat(513), user.token, user.token]) {
-      const { body, headers } = await stack.call("sign-out", { as });
+  it("answers 200 and leaves no row to who has no session, or none any more, or has been deleted", async () => {
+    const [deleted, recorded] = [await aUser(stack.sql), () => stack.sql`select id from changes`];
+    await stack.sql`delete from users where id = ${deleted.id}`;
+    await stack.call("sign-out", { as: user.token });
+    const before = await recorded();
+    for (const as of [undefined, "junk", "x".repeat(513), deleted.token, user.token]) {
+      const { body, headers } = await unchanged(stack, () => stack.call("sign-out", { as }));
 
       expect([body, headers.getSetCookie()]).toEqual([signedOut, forgetting]);
     }
+    expect(await recorded()).toEqual(before);
   });
 
   it("ends all sessions of a browser that has several cookies, of one user or of two", async () => {

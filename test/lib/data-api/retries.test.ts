@@ -118,10 +118,4 @@ describe("A statement", () => {
     expect(stack.dataApi.calls.length).toBeLessThan(15);
     if (call === write) expect(await written()).toBe(0);
   });
-
-  it("gets 503 without any response", async () => {
-    stack.dataApi.intercept(() => new Promise(() => {}));
-
-    expect((await read()).status).toBe(503);
-  });
 });

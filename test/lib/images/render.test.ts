@@ -1,7 +1,6 @@
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import { render } from "../../../lib/images/render.ts";
-import { openImage } from "../../../lib/images/sharp.ts";
 import { avif, blackPng, photograph, pixelAt, plain, sizeOf } from "../../support/pictures.ts";
 
 const sizesOf = async (bytes: Buffer) => {
@@ -143,10 +142,6 @@ describe("render: errors", () => {
     await expect(render(bytes)).rejects.toThrow();
 
     expect(performance.now() - start).toBeLessThan(10_000);
-  });
-
-  it("are thrown for SVG by the library itself", async () => {
-    await expect(openImage(Buffer.from(svg))).rejects.toThrow(/unsupported image format/);
   });
 
   it.each([

@@ -89,6 +89,16 @@ const page = (query: ListQuery<unknown>, batch: Partial<Batch> = {}): Sql =>
 const max = (query: ListQuery<unknown>): Sql => withFound(query, sql`select (${query.max ?? empty})`);
 const everybody = { client: 1, search: undefined };
 const wordsOf = (text: string) => z.parse(search, text);
+const searched = (text: string) => contributors.list({ client: 1, search: wordsOf(text), order: "name-asc" });
+const works = (text?: string) =>
+  page(
+    contributors.works(300, {
+      client: 1,
+      search: text === undefined ? text : wordsOf(text),
+      order: "name-asc",
+      user_lang: "German",
+    }),
+  );
 const asCaller = (statement: Sql): Sql => sql`
   select * from (select 1::bigint as id) as caller cross join lateral (${statement}) as page
 `;
@@ -106,20 +116,12 @@ describe("In a large catalogue", () => {
         offset: 0,
       }),
     ],
-    ["a search", page(contributors.list({ client: 1, search: wordsOf("takahashi"), order: "name-asc" }))],
+    ["a search", page(searched("takahashi"))],
     ["a slug", contributors.find("made-up-777")],
     ["a former slug", contributors.find("former-777")],
     ["a random slug", contributors.random(1)],
-    [
-      "the works of a contributor",
-      page(contributors.works(300, { ...everybody, order: "name-asc", user_lang: "German" })),
-    ],
-    [
-      "a search among the works of a contributor",
-      page(
-        contributors.works(300, { client: 1, search: wordsOf("takahashi"), order: "name-asc", user_lang: "German" }),
-      ),
-    ],
+    ["the works of a contributor", works()],
+    ["a search among the works of a contributor", works("takahashi")],
     ["a publisher by slug", publishers.find("made-up-300")],
   ])("%s is read from an index", async (_, statement) => {
     expect(await planOf(statement)).not.toMatch(
@@ -136,7 +138,7 @@ describe("In a large catalogue", () => {
     ["ab with accents", `a${accents}b`],
     ["a behind accents", `${accents}a`],
   ])("the search %s, which has no trigram, is not looked up among trigrams", async (_, text) => {
-    const list = contributors.list({ client: 1, search: wordsOf(text), order: "name-asc" });
+    const list = searched(text);
 
     const plan = `${await genericPlanOf(page(list))}\n${await genericPlanOf(max(list))}`;
 
@@ -148,13 +150,13 @@ describe("In a large catalogue", () => {
     ...["wil", "ab-", "-a", "a wil", "\ufdfa", "鉄腕アトム"].map((text): [string, string] => [text, text]),
     ["wil with accents", `w${accents}il`],
   ])("the search %s is looked up among trigrams, and folded once", async (_, text) => {
-    const plan = await genericPlanOf(page(contributors.list({ client: 1, search: wordsOf(text), order: "name-asc" })));
+    const plan = await genericPlanOf(page(searched(text)));
 
     expect(plan).toMatch(/Index Cond: \(+name_key \|\| '\n'::text\) \|\| alias_keys\) ~~ \(InitPlan \d+\)\.col1\)/);
   });
 
   it("the contributors with a letter are counted in an index", async () => {
-    const list = contributors.list({ client: 1, search: wordsOf("r"), order: "name-asc" });
+    const list = searched("r");
 
     const plans = [await planOf(max(list)), await genericPlanOf(max(list))].join("\n");
 
@@ -163,18 +165,14 @@ describe("In a large catalogue", () => {
   });
 
   it("all words of a search are looked up among trigrams at once", async () => {
-    const plan = await genericPlanOf(
-      page(contributors.list({ client: 1, search: wordsOf("wil bel zor"), order: "name-asc" })),
-    );
+    const plan = await genericPlanOf(page(searched("wil bel zor")));
 
     const [, conditions] = /Index Scan on contributors_by_trigram.*\n *Index Cond: ([^>]*)/.exec(plan) ?? [];
     expect(conditions?.split("alias_keys) ~~ (InitPlan")).toHaveLength(4);
   });
 
   it("all words without a trigram are compared at once, in each pass over the names", async () => {
-    const list = contributors.list({ client: 1, search: wordsOf("a e n r % . - _"), order: "name-asc" });
-
-    const plan = await genericPlanOf(max(list));
+    const plan = await genericPlanOf(max(searched("a e n r % . - _")));
 
     expect(plan.match(/Index Only Scan/g)).toHaveLength(2);
     expect(plan.match(/~~/g)).toHaveLength(2);
@@ -182,9 +180,7 @@ describe("In a large catalogue", () => {
   });
 
   it("no page is looked for where nothing is found", async () => {
-    const list = contributors.list({ client: 1, search: wordsOf("# ?"), order: "name-asc" });
-
-    const { text, values } = selectShort(list, firstPage);
+    const { text, values } = selectShort(searched("# ?"), firstPage);
     const rows = await db.query(`explain (analyze) ${text}`, values as string[]);
 
     const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
