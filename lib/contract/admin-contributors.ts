@@ -13,7 +13,6 @@ import {
   mapped,
   name,
   optionalName,
-  optionalQueryId,
   order,
   page,
   pathInteger,
@@ -49,7 +48,7 @@ export const getAdminContributor = declare("GET /admin-contributors/id/{id}", {
 export const addContributor = declare("POST /admin-contributors/add", {
   summary: "Adds a contributor, not yet published; shared by all clients unless one is named",
   permission: "add-contributors",
-  query: { client: optionalQueryId },
+  query: { client: z.optional(queryId) },
   body: { first_name: name, last_name: optionalName },
   creates: "/admin-contributors/id/{id}",
   response: { message: "Contributor added" },

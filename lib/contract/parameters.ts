@@ -121,7 +121,6 @@ export const pageLimitMax = 999;
 
 /** Which records of a list are requested. */
 export const page = { limit: z._default(wholeNumber, Number.MAX_SAFE_INTEGER), offset: z._default(wholeNumber, 0) };
-export const optionalQueryId = z.optional(queryId);
 /** Reserved: nothing reads it yet. */
 export const lang = z.optional(z.string().check(z.maxLength(nameLengthMax), storable));
 /** The orders of a list; the first is the default. */

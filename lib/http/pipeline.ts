@@ -1,5 +1,5 @@
 import cors from "@middy/http-cors";
-import { Unavailable } from "../aws/retry.ts";
+import { publicTimeouts, type RequestTimeouts, Unavailable, usualTimeouts } from "../aws/retry.ts";
 import { type Declaration, isPublic } from "../contract/declare.ts";
 import { commonErrors, nothingChanged } from "../contract/errors.ts";
 import { exposedHeaders, isRepeatable } from "../contract/headers.ts";
@@ -11,6 +11,10 @@ import { envelope, type Middleware } from "./response.ts";
 
 /** Switches off middy's timer: calls have their own deadlines. */
 export const withoutTimeout = { timeoutEarlyInMillis: 0 } as const;
+
+/** How long the calls of a read may take: what visitors read ends before the edge gives up. */
+export const timeoutsOf = (declaration: Declaration): RequestTimeouts =>
+  isPublic(declaration) ? publicTimeouts : usualTimeouts;
 
 /** The middleware of every endpoint. The last one sees an error first, and turns it into a response. */
 export function pipeline(declaration: Declaration): Middleware[] {

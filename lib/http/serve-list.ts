@@ -14,10 +14,9 @@ import { ContractError } from "./errors.ts";
 import { acceptsGzip } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
 import { rememberCaller } from "./log.ts";
-import { pipeline, withoutTimeout } from "./pipeline.ts";
+import { pipeline, timeoutsOf, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
-import { timeoutsOf } from "./timeouts.ts";
 
 type ListDeclaration = Declaration & { readonly response: ListResponses };
 

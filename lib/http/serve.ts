@@ -8,10 +8,9 @@ import { entityTagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
-import { pipeline, withoutTimeout } from "./pipeline.ts";
+import { pipeline, timeoutsOf, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
-import { timeoutsOf } from "./timeouts.ts";
 
 type RecordDeclaration = Declaration & { readonly response: { readonly record: ResponseName } };
 
