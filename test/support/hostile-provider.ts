@@ -8,25 +8,10 @@ import { type StackOptions, startStack } from "./stack.ts";
 /** Responds to a path in another way than it should. */
 export type Responder = (response: ServerResponse, request: IncomingMessage) => unknown;
 
-/** A provider of OpenID Connect that signs whatever a test wants, and responds as the test wants. */
-export interface HostileProvider {
-  readonly issuer: string;
-  /** By path: `/.well-known/openid-configuration`, `/keys`, `/token`, `/me`. */
-  readonly responses: Map<string, Responder>;
-  /** The requested paths, and the bodies. */
-  readonly requests: { readonly path: string; readonly body: string; readonly authorization: string }[];
-  /** What its discovery document says beside the usual. */
-  metadata: object;
-  /** The claims of the next ID token. */
-  claims: JWTPayload;
-  /** Makes the next ID token. Default: signed with its key. */
-  sign: (claims: JWTPayload) => Promise<string>;
-  /** From now on it signs with a new key, which may have the name of the former one, and publishes that one alone. */
-  rotate(under?: "a new name" | "the same name"): Promise<void>;
-  close(): Promise<void>;
-}
+export type HostileProvider = Awaited<ReturnType<typeof startHostileProvider>>;
 
-export async function startHostileProvider(): Promise<HostileProvider> {
+/** A provider of OpenID Connect that signs whatever a test wants, and responds as the test wants. */
+export async function startHostileProvider() {
   const server = createServer((request, response) => {
     respond(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
@@ -64,19 +49,24 @@ export async function startHostileProvider(): Promise<HostileProvider> {
     return response.writeHead(404).end();
   };
 
-  const provider: HostileProvider = {
+  const provider = {
     issuer,
-    responses: new Map(),
-    requests: [],
+    /** By path: `/.well-known/openid-configuration`, `/keys`, `/token`, `/me`. */
+    responses: new Map<string, Responder>(),
+    requests: [] as { path: string; body: string; authorization: string }[],
+    /** What its discovery document says beside the usual. */
     metadata: {},
-    claims: {},
-    sign: (claims) => key.sign(claims),
-    async rotate(under = "a new name") {
+    /** The claims of the next ID token. */
+    claims: {} as JWTPayload,
+    /** Makes the next ID token. */
+    sign: (claims: JWTPayload): Promise<string> => key.sign(claims),
+    /** From now on it signs with a new key, which may have the name of the former one, and publishes that one alone. */
+    async rotate(under: "a new name" | "the same name" = "a new name") {
       key = await newSigner(under === "the same name" ? key.published.kid : undefined);
     },
     close: () => {
       server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
+      return new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
   return provider;

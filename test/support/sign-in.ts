@@ -2,14 +2,10 @@ import { expect } from "vitest";
 import { aUser, type Person } from "./people.ts";
 import type { Stack } from "./stack.ts";
 
-/** What a browser does beside showing pages: it keeps cookies, and goes where it is sent, step by step. */
-export interface Browser {
-  readonly cookies: Map<string, string>;
-  get(url: string | URL, headers?: Readonly<Record<string, string>>): Promise<Response>;
-  post(url: string | URL, headers?: Readonly<Record<string, string>>): Promise<Response>;
-}
+export type Browser = ReturnType<typeof openBrowser>;
 
-export function openBrowser(): Browser {
+/** What a browser does beside showing pages: it keeps cookies, and goes where it is sent, step by step. */
+export function openBrowser() {
   const cookies = new Map<string, string>();
   const send = async (method: string, url: string | URL, headers: Readonly<Record<string, string>> = {}) => {
     const Cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -23,8 +19,8 @@ export function openBrowser(): Browser {
   };
   return {
     cookies,
-    get: (url, headers) => send("GET", url, headers),
-    post: (url, headers) => send("POST", url, headers),
+    get: (url: string | URL, headers?: Readonly<Record<string, string>>) => send("GET", url, headers),
+    post: (url: string | URL) => send("POST", url),
   };
 }
 
