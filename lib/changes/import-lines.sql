@@ -3,22 +3,23 @@
 -- publishers, series, tags and clients beside others, and one batch waits for another one. So only contributors need
 -- locks of their own. A step is one statement over all lines of a batch, which joins them by hashing.
 
--- A line, and its lists, which it replaces. A new record that gets no slug from the line gets one that is `made` from
--- its name. The database adds the last four.
+-- A line about a record by its external id, or by the id of a client, with the lists that it replaces. A new record
+-- that gets no slug from the line gets one that is `made` from its name. The database adds the last three.
 create type import_line as (
-  number bigint, table_name text, made text, lists text[], object jsonb,
-  external_id text, id bigint, is_new boolean, current jsonb
+  number bigint, table_name text, external_id text, made text, object jsonb, lists text[],
+  id bigint, is_new boolean, current jsonb
 );
 
--- An element of a list.
+-- An element of a list of a line, or a relation, which is the line itself, in place 0.
 create type import_row as (line bigint, table_name text, place bigint, object jsonb);
 
--- A record that a line, in place 0, or an element of a list names by a field, in the column `id` that of the line. The
--- database adds its id, and if it is new the line that adds it.
+-- A record that a row names by a field, or a line, in place 0.
 create type import_reference as (
-  line bigint, table_name text, place bigint, column_name text, field text, parent text, name text,
-  id bigint, source bigint
+  line bigint, table_name text, place bigint, column_name text, field text, parent text, name text
 );
+
+-- A record that lines mean by a name, and if it is new the first line that adds it.
+create type import_record as (parent text, name text, id bigint, source bigint);
 
 -- What became of a line: it was added, changed or refused, that for this field and reason.
 create type import_outcome as (line bigint, operation text, field text, reason text);
@@ -80,57 +81,86 @@ create function imported_ids(target text, names text[]) returns table (name text
   end
 $$;
 
--- The references with their records. A new record gets its id here.
-create function found_references(leads import_reference[]) returns import_reference[] language sql as $$
-  with known as materialized (
+-- The records that lines are about, or name. A new record gets its id here.
+create function found_records(lines import_line[], leads import_reference[]) returns import_record[] language sql as $$
+  with said as materialized (
+    select table_name as parent, external_id as name, number from unnest(lines) where external_id is not null
+    union all
+    select parent, name, null from unnest(leads) as lead join unnest(lines) on number = line
+  ), known as materialized (
     select parent, record.name, record.id
     from
-      (select parent, array_agg(distinct name) as names from unnest(leads) group by parent) as named
+      (select parent, array_agg(distinct name) as names from said group by parent) as named
       cross join lateral imported_ids(parent, names) as record
-  ), added as materialized (
-    select
+  ), added as (
+    select parent, name, min(number) as source
+    from said left join known using (parent, name)
+    where number is not null and id is null
+    group by parent, name
+    order by source
+  )
+  select array(
+    select cast(row(parent, name, id, null) as import_record) from known
+    union all
+    select cast(row(
       parent, name,
-      case parent
-        when 'clients' then cast(name as bigint)
-        else nextval(pg_get_serial_sequence(parent, 'id'))
-      end as id,
-      line as source
-    from unnest(leads) as lead left join known using (parent, name)
-    where column_name = 'id' and known.id is null
-    order by line
-  )
-  select array(
-    select cast(
-      row(line, table_name, place, column_name, field, parent, name, record.id, record.source) as import_reference
-    )
-    from
-      unnest(leads)
-      left join (select *, null as source from known union all select * from added) as record using (parent, name)
+      case parent when 'clients' then cast(name as bigint) else nextval(pg_get_serial_sequence(parent, 'id')) end,
+      source
+    ) as import_record)
+    from added
   )
 $$;
 
--- The rows with the ids of the records that they name.
-create function led_rows(elements import_row[], leads import_reference[]) returns import_row[] language sql as $$
-  select array(
-    select cast(row(line, table_name, place, object || coalesce(ids, '{}')) as import_row)
-    from
-      unnest(elements)
-      left join (
-        select line, table_name, place, jsonb_object_agg(column_name, id) as ids
-        from unnest(leads)
-        where column_name <> 'id'
-        group by line, table_name, place
-      ) as led using (line, table_name, place)
-  )
+-- The rows of lines, and whose they are, with the ids of the records that they name.
+create function led_rows(
+  lines import_line[], elements import_row[], leads import_reference[], records import_record[]
+) returns table (line bigint, table_name text, place bigint, owner bigint, object jsonb) language sql as $$
+  select line, element.table_name, place, own.id, element.object || coalesce(ids, '{}')
+  from
+    unnest(elements) as element
+    left join (
+      select line, table_name, place, jsonb_object_agg(column_name, record.id) as ids
+      from unnest(leads) as lead join unnest(records) as record using (parent, name)
+      group by line, table_name, place
+    ) as led using (line, table_name, place)
+    join unnest(lines) as own on number = line
 $$;
 
--- Why lines of a table are refused by themselves, or since there is no such record as they name, or a later line adds
--- it, or that was refused.
+-- The lines with their records of a table. A record has one line.
+create function known_lines(target text, lines import_line[], records import_record[]) returns setof import_line
+  language plpgsql as $$
+  declare
+    ids jsonb = (select jsonb_object_agg(name, id) from unnest(records) where parent = target);
+    present jsonb = (
+      select jsonb_object_agg(key ->> 0, current)
+      from current_rows(target, (
+        select coalesce(jsonb_agg(jsonb_build_array(id)), '[]')
+        from unnest(records)
+        where parent = target and source is null
+      ))
+    );
+  begin
+    if (select count(*) > count(distinct ids -> external_id) from unnest(lines)) then
+      raise unique_violation using message = 'Several lines are about one record';
+    end if;
+    return query
+      select
+        number, table_name, external_id, made, object, lists, cast(ids -> external_id as bigint), known is null,
+        coalesce(known, '{}')
+      from unnest(lines) cross join lateral (select present -> (ids ->> external_id)) as own (known)
+      order by number;
+  end
+$$;
+
+-- Why lines of a table are refused: by themselves, or since there is no such record as they name, or a later line adds
+-- it, or that was refused. A name or a slug that another line of the batch may give up is left to unique indexes: they
+-- fail the batch, and its halves follow.
 create function import_refusals(
-  target text, lines import_line[], leads import_reference[], refused bigint[]
+  target text, lines import_line[], leads import_reference[], records import_record[], refused bigint[]
 ) returns setof import_outcome language plpgsql as $$
   declare
     named text = case target when 'contributors' then 'first_name' else 'name' end;
+    edited_ids bigint[] = array(select id from unnest(lines) where not current @> object);
   begin
     return query
       select number, 'refused', problem[1], problem[2]
@@ -145,13 +175,25 @@ create function import_refusals(
             when is_new and slug <> said then array['slug', 'expected the slug that externalId says']
             when is_new and coalesce(slug, said) is not null and slug_exists(target, coalesce(slug, said))
               then array['slug', 'another record has it']
+            when target = 'contributors' and not current @> object and exists (
+              select
+              from
+                jsonb_to_record(current || object) as latest (first_name text, last_name text)
+                join contributors as other
+                  on identity_key(other.first_name) = identity_key(latest.first_name)
+                  and identity_key(other.last_name) = identity_key(latest.last_name)
+              where other.id <> all(edited_ids)
+            ) then array['first_name', 'another contributor has this name']
           end
         ) as found (problem)
       where problem is not null;
     return query
-      select line, 'refused', field, 'there is none, neither in the database nor on an earlier line'
-      from unnest(leads) as lead join unnest(lines) on number = line
-      where parent <> 'tags' and (lead.id is null or source > line or source = any(refused))
-      order by line, place, column_name;
+      select number, 'refused', field, 'there is none, neither in the database nor on an earlier line'
+      from
+        unnest(leads) as lead
+        join unnest(lines) on number = line
+        left join unnest(records) as record using (parent, name)
+      where parent <> 'tags' and (record.id is null or source > number or source = any(refused))
+      order by number, place, column_name;
   end
 $$;

@@ -80,23 +80,22 @@ create function refused_images(lines import_line[], elements import_row[]) retur
   language plpgsql as $$
   begin
     return query
-      select line, 'refused', field, reason
+      select number, 'refused', field, reason
       from
         (
-          select line, field, image, row_number() over (partition by image order by line) as rank
+          select *, row_number() over (partition by image order by number) as rank
           from
             (
-              select number, 'image', object ->> 'image' from unnest(lines)
+              select number, 'image', object ->> 'image', current ->> 'image' from unnest(lines)
               union all
-              select line, format('volumes.%s.cover', place - 1), object ->> 'cover'
-              from unnest(elements)
-              where table_name = 'volumes'
-            ) as said (line, field, image)
-            join unnest(lines) as own on own.number = line
-          where
-            image is not null
-            and image is distinct from current ->> 'image'
-            and (table_name <> 'series' or not exists (select from volumes where series_id = own.id and cover = image))
+              select line, format('volumes.%s.cover', place - 1), element.object ->> 'cover', cover
+              from
+                unnest(elements) as element
+                join unnest(lines) as own on own.number = line
+                left join volumes on series_id = own.id and cover = element.object ->> 'cover'
+              where element.table_name = 'volumes'
+            ) as said (number, field, image, former)
+          where image is distinct from former
         ) as used
         cross join lateral (
           select case
@@ -109,83 +108,58 @@ create function refused_images(lines import_line[], elements import_row[]) retur
             when exists (select from images_to_remove where key = used.image) then 'this image is about to be removed'
           end
         ) as found (reason)
-      where reason is not null;
+      where image is not null and reason is not null;
   end
 $$;
 
--- Locks names and slugs that contributors get, as additions and edits of one do, and refuses names that others have. A
--- name is free if an earlier line takes it from its owner. If that line is refused in its turn, the unique index fails
--- the batch, and its halves follow.
-create function refused_names(lines import_line[]) returns setof import_outcome language plpgsql as $$
-  declare
-    numbers bigint[];
-    ids bigint[];
-    first_keys text[];
-    last_keys text[];
+-- Locks names and slugs that contributors get, as additions and edits of one do.
+create function lock_names(lines import_line[]) returns void language plpgsql as $$
   begin
-    select array_agg(number), array_agg(id), array_agg(identity_key(first_name)), array_agg(identity_key(last_name))
-    into numbers, ids, first_keys, last_keys
-    from
-      unnest(lines) as line
-      cross join lateral jsonb_to_record(current || object) as latest (first_name text, last_name text)
-    where
-      is_new
-      or first_name <> current ->> 'first_name'
-      or last_name is distinct from current ->> 'last_name';
     perform lock_name(name)
     from (
-      select distinct concat('contributor ', first_key, chr(10), last_key)
-      from unnest(first_keys, last_keys) as named (first_key, last_key)
+      select concat('contributor ', identity_key(first_name), chr(10), identity_key(last_name))
+      from
+        unnest(lines)
+        cross join lateral jsonb_to_record(current || object) as latest (first_name text, last_name text)
+      where not current @> to_jsonb(latest)
       union
-      select
-        'contributors/' || regexp_replace(coalesce(requested_slug(line), made), '(-[0-9]+)+$', '')
+      select 'contributors/' || regexp_replace(coalesce(requested_slug(line), made), '(-[0-9]+)+$', '')
       from unnest(lines) as line
       where is_new
       order by 1
     ) as locked (name);
-    return query
-      select named.number, 'refused', 'first_name', 'another contributor has this name'
-      from
-        unnest(numbers, ids, first_keys, last_keys) as named (number, id, first_key, last_key)
-        join contributors as other on identity_key(first_name) = first_key and identity_key(last_name) = last_key
-        left join unnest(numbers, ids) as earlier (number, id) on earlier.id = other.id
-      where other.id <> named.id and (earlier.number is null or earlier.number > named.number);
   end
 $$;
 
 -- Adds records, whose ids are known. The keys of aliases are as triggers keep them, which have nothing left to do.
-create function add_records(target text, lines import_line[], elements import_row[]) returns void language plpgsql as $$
-  declare
-    added jsonb = (
-      select jsonb_agg(
-        object || jsonb_build_object('id', id)
-        || case
-          when made is null then '{}'
-          else jsonb_build_object(
-            'external_id', external_id, 'slug', coalesce(requested_slug(line), made), 'alias_keys', coalesce(keys, '')
-          )
-        end
-        order by number
-      )
-      from
-        unnest(lines) as line
-        left join (
-          select
-            line, string_agg(name_key(coalesce(object ->> 'name', object ->> 'title')), chr(10) order by place)
-          from unnest(elements)
-          where table_name like '%\_aliases'
-          group by line
-        ) as alias (of_line, keys) on of_line = number
-      where is_new
-    );
+create function add_records(target text, lines import_line[], elements import_row[]) returns void
+  language plpgsql as $$
   begin
-    perform insert_rows(target, added) where added is not null;
+    perform insert_rows(target, jsonb_agg(
+      object || jsonb_build_object('id', id)
+      || case
+        when made is null then '{}'
+        else jsonb_build_object(
+          'external_id', external_id, 'slug', coalesce(requested_slug(line), made), 'alias_keys', coalesce(keys, '')
+        )
+      end
+      order by number
+    ))
+    from
+      unnest(lines) as line
+      left join (
+        select line, string_agg(name_key(coalesce(object ->> 'name', object ->> 'title')), chr(10) order by place)
+        from unnest(elements)
+        where table_name like '%\_aliases'
+        group by line
+      ) as alias (of_line, keys) on of_line = number
+    having count(*) > 0;
     if exists (
       select
       from
         unnest(lines) as line
         join current_rows(target, (
-          select jsonb_agg(jsonb_build_array(id)) from unnest(lines) as line where is_new and requested_slug(line) <> ''
+          select jsonb_agg(jsonb_build_array(id)) from unnest(lines) as line where requested_slug(line) <> ''
         )) as present on key = jsonb_build_array(id)
       where present.current ->> 'slug' <> requested_slug(line)
     ) then
@@ -196,57 +170,32 @@ $$;
 
 -- Adds and edits the records of a table. The caller has locked contributors that exist.
 create function import_records_of(
-  target text, lines import_line[], elements import_row[], leads import_reference[], refused bigint[]
+  target text, lines import_line[], elements import_row[], leads import_reference[], records import_record[]
 ) returns setof import_outcome language plpgsql as $$
   declare
     owner_column text = (select kind || '_id' from history_tables() where table_name = target);
-    outcomes import_outcome[];
+    outcomes import_outcome[] = array(select refusal from refused_images(lines, elements) as refusal);
     list_table text;
     owners bigint[];
     requested jsonb;
     changed_ids bigint[] = '{}';
   begin
-    lines = array(
-      select cast(row(
-        number, line.table_name, made, lists, object, name, record.id, source is not null,
-        coalesce(present.current, '{}')
-      ) as import_line)
-      from
-        unnest(lines) as line
-        join unnest(leads) as record on record.line = number and column_name = 'id'
-        left join current_rows(target, (
-          select coalesce(jsonb_agg(jsonb_build_array(id)), '[]')
-          from unnest(leads)
-          where column_name = 'id' and parent = target and source is null
-        )) as present on key = jsonb_build_array(record.id)
-      order by number
-    );
-    if (select count(*) > count(distinct id) from unnest(lines)) then
-      raise unique_violation using message = 'Several lines name one record, some by a former external id';
-    end if;
-    if target = 'contributors' then
-      outcomes = array(select refusal from refused_names(lines) as refusal);
-    end if;
-    outcomes = array(select refusal from import_refusals(target, lines, leads, refused) as refusal) || outcomes;
     lines = without_refused(lines, outcomes);
-    outcomes = outcomes || array(select refusal from refused_images(lines, elements) as refusal);
-    lines = without_refused(lines, outcomes);
-    leads = array(select lead from unnest(leads) as lead join unnest(lines) on number = lead.line);
-    perform add_records(target, lines, elements);
-
-    if exists (select from unnest(leads) where parent = 'tags' and id is null) then
+    perform add_records(target, array(select line from unnest(lines) as line where is_new), elements);
+    if target = 'series' then
       insert into tags (name)
       select name
       from (
-        select distinct on (identity_key(name)) *
-        from unnest(leads)
-        where parent = 'tags' and id is null
+        select distinct on (identity_key(name)) name, line, place
+        from unnest(leads) as lead join unnest(lines) on number = line
+        where parent = 'tags' and name not in (select record.name from unnest(records) as record where parent = 'tags')
         order by identity_key(name), line, place
       ) as first
       order by line, place;
-      leads = found_references(leads);
+      if found then
+        records = found_records(lines, leads);
+      end if;
     end if;
-    elements = led_rows(array(select row from unnest(elements) as row join unnest(lines) on number = row.line), leads);
     for list_table, owners, requested in
       select name, edited_ids, coalesce(objects, '[]')
       from
@@ -256,11 +205,10 @@ create function import_records_of(
           group by name
         ) as listed
         left join (
-          select
-            said.table_name as name,
-            jsonb_agg(said.object || jsonb_build_object(owner_column, id) order by line, place) as objects
-          from unnest(elements) as said join unnest(lines) on number = line
-          group by said.table_name
+          select table_name as name, jsonb_agg(object || jsonb_build_object(owner_column, owner) order by line, place)
+            as objects
+          from led_rows(lines, elements, leads, records)
+          group by table_name
         ) as rows using (name)
     loop
       changed_ids = changed_ids || replace_list(list_table, owner_column, owners, requested);
@@ -297,40 +245,35 @@ $$;
 
 -- Adds relations between records. One that is there is not added again.
 create function import_relations_of(
-  target text, lines import_line[], leads import_reference[], refused bigint[]
+  target text, lines import_line[], elements import_row[], leads import_reference[], records import_record[]
 ) returns setof import_outcome language plpgsql as $$
   declare
     owner_column text;
     most bigint;
-    outcomes import_outcome[] = array(
-      select refusal from import_refusals(target, lines, leads, refused) as refusal
-    );
-    elements import_row[] = led_rows(
-      array(
-        select cast(row(number, table_name, 0, object) as import_row) from unnest(without_refused(lines, outcomes))
-      ),
-      leads
-    );
+    outcomes jsonb;
     added jsonb;
-    judged jsonb;
   begin
     select owner, listed.most into owner_column, most from history_tables() as listed where table_name = target;
     with said as (
-      select min(line) as line, object, object -> owner_column as owner from unnest(elements) group by object
+      select min(line) as line, object, object -> owner_column as owner
+      from led_rows(lines, elements, leads, records)
+      group by object
     ), stored as (
       select object -> owner_column as owner, object
-      from relations_of(
-        target, owner_column, array(select cast(object -> owner_column as bigint) from unnest(elements))
-      ) as object
+      from relations_of(target, owner_column, array(select cast(owner as bigint) from said)) as object
     ), lacking as (
       select
         line, object, owner = object -> 'relation_id' as is_self,
-        coalesce(count, 0) + row_number() over (partition by owner, owner = object -> 'relation_id' order by line)
+        row_number() over (partition by owner, owner = object -> 'relation_id' order by line) + coalesce(count, 0)
           as place
-      from
-        said
-        left join (select owner, count(*) from stored group by owner) as present using (owner)
+      from said left join (select owner, count(*) from stored group by owner) as present using (owner)
       where not exists (select from stored where stored.object = said.object)
+    ), judged as (
+      select line, object, case
+        when is_self then array['to', 'expected another record, not the same one']
+        when place > most then array['from', 'this record has as many relations as it may, ' || most]
+      end as problem
+      from lacking
     )
     select
       coalesce(jsonb_agg(object order by line) filter (where problem is null), '[]'),
@@ -338,25 +281,15 @@ create function import_relations_of(
         'line', line, 'operation', case when problem is null then 'added' else 'refused' end,
         'field', problem[1], 'reason', problem[2]
       ))
-    into added, judged
-    from
-      lacking
-      cross join lateral (
-        select case
-          when is_self then array['to', 'expected another record, not the same one']
-          when place > most then array['from', 'this record has as many relations as it may, ' || most]
-        end
-      ) as found (problem);
+    into added, outcomes
+    from judged;
     perform insert_rows(target, added) where added <> '[]';
     if target = 'contributor_relations' then
       update contributors
       set version = version + 1
       where id in (select cast(object -> owner_column as bigint) from jsonb_array_elements(added) as object);
     end if;
-    return query
-      select * from unnest(outcomes)
-      union all
-      select * from jsonb_populate_recordset(cast(null as import_outcome), judged);
+    return query select * from jsonb_populate_recordset(cast(null as import_outcome), outcomes);
   end
 $$;
 
@@ -365,17 +298,17 @@ $$;
 create function import_lines(lines import_line[], elements import_row[], leads import_reference[])
   returns setof import_outcome language plpgsql as $$
   declare
-    found_leads import_reference[] = found_references(
-      array(select lead from unnest(leads) as lead join unnest(lines) on number = lead.line)
-    );
+    records import_record[] = found_records(lines, leads);
     target text;
+    is_relation boolean;
     own import_line[];
-    half integer = (cardinality(lines) + 1) / 2;
+    refusals import_outcome[];
     outcomes import_outcome[] = '{}';
+    half integer = (cardinality(lines) + 1) / 2;
   begin
     perform
     from contributors
-    where id = any(array(select id from unnest(found_leads) where parent = 'contributors' and source is null))
+    where id = any(array(select id from unnest(records) where parent = 'contributors' and source is null))
     order by id
     for no key update;
     foreach target in array array[
@@ -383,14 +316,25 @@ create function import_lines(lines import_line[], elements import_row[], leads i
     ] loop
       own = array(select line from unnest(lines) as line where table_name = target);
       continue when own = '{}';
-      if target like '%\_relations' then
+      is_relation = target like '%\_relations';
+      if not is_relation then
+        own = array(select line from known_lines(target, own, records) as line);
+      end if;
+      if target = 'contributors' then
+        perform lock_names(own);
+      end if;
+      refusals = array(
+        select refusal from import_refusals(target, own, leads, records, refused_numbers(outcomes)) as refusal
+      );
+      own = without_refused(own, refusals);
+      outcomes = outcomes || refusals;
+      if is_relation then
         outcomes = outcomes || array(
-          select outcome from import_relations_of(target, own, found_leads, refused_numbers(outcomes)) as outcome
+          select outcome from import_relations_of(target, own, elements, leads, records) as outcome
         );
       else
         outcomes = outcomes || array(
-          select outcome
-          from import_records_of(target, own, elements, found_leads, refused_numbers(outcomes)) as outcome
+          select outcome from import_records_of(target, own, elements, leads, records) as outcome
         );
       end if;
     end loop;
@@ -466,7 +410,7 @@ create function import_records(request request) returns outcome
                   cross join lateral unnest(line, table_name, place, object) as element
               ),
               array(
-                select cast(row(lead.*, null, null) as import_reference)
+                select cast(lead as import_reference)
                 from
                   jsonb_to_record(input -> 'references') as said (
                     line bigint[], table_name text[], place bigint[], column_name text[], field text[], parent text[],

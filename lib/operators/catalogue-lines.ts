@@ -189,30 +189,32 @@ export type CatalogueLine = z.output<(typeof kinds)[Kind]["schema"]>;
 export function storedLine(number: number, { kind, ...fields }: CatalogueLine) {
   const { table, columns, lists } = kinds[kind];
   const references: object[] = [];
-  const rowOf = (table_name: string, place: number, within: readonly Column[], value: unknown, path = "") =>
+  const objectOf = (table_name: string, place: number, within: readonly Column[], value: unknown, path = "") =>
     Object.fromEntries(
       within.flatMap(({ field, name: column_name, parent }) => {
         const content: unknown = field === undefined ? value : Object(value)[field];
-        if (content === undefined) return [];
+        if (content === undefined || column_name === "id") return [];
         if (parent === undefined || content === null) return [[column_name, content]];
-        const own = { line: number, table_name, place, column_name, parent, name: content };
-        references.push({ ...own, field: [path, field].filter(Boolean).join(".") });
+        const named = [path, field].filter(Boolean).join(".");
+        references.push({ line: number, table_name, place, column_name, field: named, parent, name: content });
         // Clients are named by their ids, which are stored as they are.
         return typeof content === "number" ? [[column_name, content]] : [];
       }),
     );
-  const listed = lists.flatMap((list) => {
+  const said = lists.flatMap((list) => {
     const elements: unknown = Object(fields)[list.field];
     return Array.isArray(elements) ? [{ ...list, elements }] : [];
   });
-  const rows = listed.flatMap(({ field, table: table_name, order, columns: within, elements }) =>
+  const object = objectOf(table, 0, columns, fields);
+  const rows = said.flatMap(({ field, table: table_name, order, columns: within, elements }) =>
     (order === "position" ? [...new Set(elements)] : elements).map((element, index) => {
-      const object = rowOf(table_name, index + 1, within, element, `${field}.${index}`);
+      const values = objectOf(table_name, index + 1, within, element, `${field}.${index}`);
+      const place = index + 1;
       return {
         line: number,
         table_name,
-        place: index + 1,
-        object: order === "position" ? { ...object, position: index } : object,
+        place,
+        object: order === "position" ? { ...values, position: index } : values,
       };
     }),
   );
@@ -220,11 +222,12 @@ export function storedLine(number: number, { kind, ...fields }: CatalogueLine) {
     line: {
       number,
       table_name: table,
-      made: "externalId" in fields ? slugOf(nameOf(fields), kind) : null,
-      lists: listed.map((each) => each.table),
-      object: rowOf(table, 0, columns, fields),
+      external_id: "id" in fields ? `${fields.id}` : Object(fields).externalId,
+      made: "externalId" in fields ? slugOf(nameOf(fields), kind) : undefined,
+      object,
+      lists: said.map((list) => list.table),
     },
-    rows,
+    rows: "to" in fields ? [{ line: number, table_name: table, place: 0, object }] : rows,
     references,
   };
 }

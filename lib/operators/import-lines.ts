@@ -94,29 +94,19 @@ export interface Batch {
 const batchLines = 250;
 const batchBytes = 512 * 1024;
 
-/** The lines in batches, in each of which a record has one line; of an empty file one that is empty. */
+/** The lines in batches; of an empty file one that is empty. */
 export async function* batchesOf(lines: AsyncIterable<FileLine>): AsyncGenerator<Batch> {
   let batch: FileLine[] = [];
   let bytes = 0;
-  const records = new Set<string>();
   for await (const line of lines) {
-    const length = line.end - line.start;
-    const record = recordOf(line.content);
-    if (batch.length >= batchLines || (batch.length > 0 && bytes + length > batchBytes) || records.has(record)) {
+    const length = isRefusal(line.content) ? 0 : line.end - line.start;
+    if (batch.length === batchLines || (batch.length > 0 && bytes + length > batchBytes)) {
       yield { lines: batch, isLast: false };
       batch = [];
       bytes = 0;
-      records.clear();
     }
     batch.push(line);
-    bytes += isRefusal(line.content) ? 0 : length;
-    if (record !== "") records.add(record);
+    bytes += length;
   }
   yield { lines: batch, isLast: true };
-}
-
-/** The record that a line is about; empty if it is refused, or about a relation. */
-function recordOf(content: CatalogueLine | Refusal): string {
-  if (isRefusal(content) || "to" in content) return "";
-  return `${content.kind} ${content.kind === "client" ? content.id : content.externalId}`;
 }
