@@ -4,7 +4,7 @@ import { messageOf, runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { settings } from "../stages.ts";
 import { emptyEdge } from "./empty-edge.ts";
-import { aliasName, type ReleasedFunction, releasedFunctions } from "./released-functions.ts";
+import { aliasName, releasedFunctions } from "./released-functions.ts";
 import { describe, type Plan, planRollback, type Step } from "./rollback-plan.ts";
 import { stageNamed } from "./stage.ts";
 
@@ -32,7 +32,9 @@ export async function rollback({ stage, to, isDryRun, print }: Rollback): Promis
   // Lambda takes fifteen of these calls a second.
   const lambda = new LambdaClient({ region, maxAttempts: 10, retryMode: "adaptive" });
 
-  const plan = planRollback(await functionsOf(lambda, stage), { to, contractions });
+  const released = await releasedFunctions(lambda, stage);
+  if (released.length === 0) throw new Error(`No function of stage ${stage} has an alias: deploy it first`);
+  const plan = planRollback(released, { to, contractions });
   print(`Stage ${stage} runs release ${describe(plan.from)}`);
   print(`${isDryRun ? "It would go" : "It goes"} to release ${describe(plan.to)}`);
   try {
@@ -43,18 +45,13 @@ export async function rollback({ stage, to, isDryRun, print }: Rollback): Promis
   for (const line of outlook(plan, stage)) print(line);
 }
 
-async function functionsOf(lambda: LambdaClient, stage: string): Promise<readonly ReleasedFunction[]> {
-  const released = await releasedFunctions(lambda, stage);
-  if (released.length > 0) return released;
-  throw new Error(`No function of stage ${stage} has an alias: deploy it first`);
-}
-
 async function move(lambda: LambdaClient, { steps }: Plan, isDryRun: boolean, print: Rollback["print"]): Promise<void> {
   const failed: string[] = [];
   for (const step of steps) {
     const { name } = step.function;
     try {
-      if (!isDryRun && !step.isDone) await pointTo(lambda, name, `${step.version}`);
+      const update = { FunctionName: name, Name: aliasName, FunctionVersion: `${step.version}` };
+      if (!isDryRun && !step.isDone) await lambda.send(new UpdateAliasCommand(update));
       print(lineOf(step));
     } catch (error) {
       failed.push(name);
@@ -63,9 +60,6 @@ async function move(lambda: LambdaClient, { steps }: Plan, isDryRun: boolean, pr
   }
   if (failed.length > 0) throw new Error(`${failed.length} of ${steps.length} functions have not moved: run it again`);
 }
-
-const pointTo = (lambda: LambdaClient, FunctionName: string, FunctionVersion: string) =>
-  lambda.send(new UpdateAliasCommand({ FunctionName, Name: aliasName, FunctionVersion }));
 
 function lineOf({ function: { name, live }, version, isDone }: Step): string {
   if (version === undefined) return `${name}: stays at ${live}, since it is newer than that release`;

@@ -11,16 +11,10 @@ interface Issue {
 
 /** A copy of an image survives its region. AWS itself refuses copies of backups in the region of the database. */
 const checkCopies = ({ account, stages }: Settings): Issue[] =>
-  stages.flatMap(({ imageBackupRegion }, index) =>
-    imageBackupRegion === account.region
-      ? [
-          {
-            path: ["stages", index, "imageBackupRegion"],
-            message: "copies of images in the region of the stage itself",
-          },
-        ]
-      : [],
-  );
+  stages.flatMap(({ imageBackupRegion }, index) => {
+    const message = "copies of images in the region of the stage itself";
+    return imageBackupRegion === account.region ? [{ path: ["stages", index, "imageBackupRegion"], message }] : [];
+  });
 
 const lists = endpoints.filter(({ response }) => "list" in response).length;
 const publicRecords = endpoints.filter(isPublicRecord).length;
@@ -55,12 +49,6 @@ function checkConcurrency({ account: { concurrency = 0 }, stages }: Settings): I
   return [{ path: ["account", "concurrency"], message }];
 }
 
-/** What is to be invalidated is in the database, once. */
-const checkEdges = ({ stages }: Settings): Issue[] =>
-  areUnique(stages.filter(({ edge }) => edge).map(({ database }) => database))
-    ? []
-    : [{ message: "two stages with an edge share a database" }];
-
 /** The smoke test and the sweep of an edge's stale tags ask the database every few minutes. */
 const checkPauses = ({ databases, stages }: Settings): Issue[] =>
   stages.flatMap((stage, index) =>
@@ -74,12 +62,6 @@ const checkPauses = ({ databases, stages }: Settings): Issue[] =>
       : [],
   );
 
-/** No stack would be made for such a stage. */
-const checkNames = ({ databases, stages }: Settings): Issue[] =>
-  stages.every(({ database }) => databases.some(({ name }) => name === database))
-    ? []
-    : [{ message: "a stage names a database that is not there" }];
-
 /** The role that deploys a stage must not deploy another one by the roles of the CDK; those on one database share it. */
 const checkQualifiers = ({ account, databases }: Settings): Issue[] => {
   const qualifiers = databases.map(({ qualifier }) => qualifier ?? cdkQualifier);
@@ -90,52 +72,68 @@ const checkQualifiers = ({ account, databases }: Settings): Issue[] => {
 /** By which the CDK deploys what has no qualifier. */
 const cdkQualifier = "hnb659fds";
 
-/**
- * Stages that share a database agree on what it contains: the image keys and the list of images to remove belong to one
- * bucket and one domain, and the `ops-tidy` of each stage deletes old changes.
- */
-const checkSharedDatabases = ({ stages }: Settings): Issue[] => [
-  ...(areUnique(stages.filter(({ uploads }) => uploads).map(({ database }) => database))
-    ? []
-    : [{ message: "two stages with uploads share a database" }]),
-  ...(["imageDomain", "changesRetentionDays"] as const).flatMap((setting) =>
+/** The databases of these stages differ. */
+const areAlone = (stages: readonly StageSettings[]) => areUnique(stages.map(({ database }) => database));
+
+/** Stages that share a database agree on a setting. */
+const agree =
+  (setting: "imageDomain" | "changesRetentionDays") =>
+  ({ stages }: Settings): boolean =>
     [...Map.groupBy(stages, ({ database }) => database).values()].every(
       (sharing) => new Set(sharing.map((each) => each[setting])).size === 1,
-    )
-      ? []
-      : [{ message: `stages of one database differ in ${setting}` }],
-  ),
-];
+    );
+
+/**
+ * What holds for all stages together, by what is wrong where it does not. What is to be invalidated is in the database
+ * once; the image keys and the list of images to remove belong to one bucket and one domain; and the `ops-tidy` of each
+ * stage deletes old changes.
+ */
+const rules: Readonly<Record<string, (settings: Settings) => boolean>> = {
+  // No stack would be made for it.
+  "a stage names a database that is not there": ({ databases, stages }) =>
+    stages.every(({ database }) => databases.some(({ name }) => name === database)),
+  "two stages with an edge share a database": ({ stages }) => areAlone(stages.filter(({ edge }) => edge)),
+  "two stages with uploads share a database": ({ stages }) => areAlone(stages.filter(({ uploads }) => uploads)),
+  "stages of one database differ in imageDomain": agree("imageDomain"),
+  "stages of one database differ in changesRetentionDays": agree("changesRetentionDays"),
+};
+
+const checkRules = (settings: Settings): Issue[] =>
+  Object.entries(rules).flatMap(([message, holds]) => (holds(settings) ? [] : [{ message }]));
 
 /** What concerns the panel, the session's cookie, and the secret of the client that signs people in. */
 const checkSignIn = ({ account, stages }: Settings): Issue[] =>
   stages.flatMap((stage, index) => {
     if (!stage.signIn) return [];
     const { panel, clientSecretArn, sameSite, cookieDomain } = stage.signIn;
-    const issue = (setting: string, message: string) => ({ path: ["stages", index, "signIn", setting], message });
     const [, , , region, owner] = clientSecretArn.split(":");
     const apiDomain = stage.edge?.domain ?? stage.domain?.name;
     const isOneSite = apiDomain !== undefined && siteOf(apiDomain) === siteOf(new URL(panel).hostname);
-    return [
-      ...(stage.allowedOrigins.includes(new URL(panel).origin)
-        ? []
-        : [issue("panel", "its origin is none of allowedOrigins")]),
-      ...(region === account.region && owner === account.id
-        ? []
-        : [issue("clientSecretArn", `a secret of account ${owner} in ${region}, not of the account and region above`)]),
-      ...(sameSite !== "none" && !isOneSite
-        ? [issue("sameSite", "browsers would not send the cookie, as panel and API are on different sites: none")]
-        : []),
-      ...(sameSite === "none" && isOneSite
-        ? [issue("sameSite", "panel and API are on one site, where none protects less, and does not help")]
-        : []),
-      ...(cookieDomain !== undefined && !`.${apiDomain}`.endsWith(`.${cookieDomain}`)
-        ? [issue("cookieDomain", `the API's domain, ${apiDomain ?? "which is API Gateway's"}, is not within it`)]
-        : []),
-      ...(cookieDomain !== undefined && getDomain(cookieDomain, { allowPrivateDomains: true }) === null
-        ? [issue("cookieDomain", "browsers take no cookie for a domain under which others have theirs")]
-        : []),
+    const isOutside = cookieDomain !== undefined && !`.${apiDomain}`.endsWith(`.${cookieDomain}`);
+    const isShared = cookieDomain !== undefined && getDomain(cookieDomain, { allowPrivateDomains: true }) === null;
+    const found: readonly (readonly [isWrong: boolean, setting: string, message: string])[] = [
+      [!stage.allowedOrigins.includes(new URL(panel).origin), "panel", "its origin is none of allowedOrigins"],
+      [
+        region !== account.region || owner !== account.id,
+        "clientSecretArn",
+        `a secret of account ${owner} in ${region}, not of the account and region above`,
+      ],
+      [
+        sameSite !== "none" && !isOneSite,
+        "sameSite",
+        "browsers would not send the cookie, as panel and API are on different sites: none",
+      ],
+      [
+        sameSite === "none" && isOneSite,
+        "sameSite",
+        "panel and API are on one site, where none protects less, and does not help",
+      ],
+      [isOutside, "cookieDomain", `the API's domain, ${apiDomain ?? "which is API Gateway's"}, is not within it`],
+      [isShared, "cookieDomain", "browsers take no cookie for a domain under which others have theirs"],
     ];
+    return found.flatMap(([isWrong, setting, message]) =>
+      isWrong ? [{ path: ["stages", index, "signIn", setting], message }] : [],
+    );
   });
 
 /** The domain whose hosts are one site for browsers: they have the same list of the suffixes under which others register. */
@@ -148,9 +146,7 @@ export const checks: readonly ((settings: Settings) => Issue[])[] = [
   checkCopies,
   checkConcurrency,
   checkPauses,
-  checkNames,
+  checkRules,
   checkQualifiers,
-  checkEdges,
-  checkSharedDatabases,
   checkSignIn,
 ];

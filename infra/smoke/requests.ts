@@ -17,18 +17,10 @@ export const smokeRequests = (whose: "public" | "all", knownContributor?: string
     .filter((each) => each.method === "GET" && !each.takesEditLock && !isNavigation(each))
     .filter((each) => whose === "all" || isPublic(each))
     .map((declaration) => {
-      const { path, queryStringParameters } = JSON.parse(
-        readFileSync(join(events, `${endpointPath(declaration)}.json`), "utf8"),
-      );
+      const endpoint = endpointPath(declaration);
+      if (knownContributor && endpoint === "contributor/slug")
+        return { endpoint, target: `/contributor/slug/${knownContributor}`, mustExist: true };
+      const { path, queryStringParameters } = JSON.parse(readFileSync(join(events, `${endpoint}.json`), "utf8"));
       const query = new URLSearchParams(queryStringParameters ?? {}).toString();
-      return { endpoint: endpointPath(declaration), target: query ? `${path}?${query}` : path };
-    })
-    .map((request) =>
-      knownContributor && request.endpoint === "contributor/slug" ? known(knownContributor) : request,
-    );
-
-const known = (slug: string): SmokeRequest => ({
-  endpoint: "contributor/slug",
-  target: `/contributor/slug/${slug}`,
-  mustExist: true,
-});
+      return { endpoint, target: query ? `${path}?${query}` : path };
+    });

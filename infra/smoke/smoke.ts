@@ -29,7 +29,9 @@ export async function smokeTest(
   if (!URL.canParse(url)) throw new UsageError(`${url} is no URL`);
   const token = tokenSource === undefined ? undefined : await tokenFrom(tokenSource);
   if (token !== undefined && !isPrivate(new URL(url))) throw new Error("A token is sent only by https");
-  const results = await smoke(url, smokeRequests("all", stage && knownContributorOf(stage)), { token, key });
+  const database = stage === undefined ? undefined : stageNamed(stage).database;
+  const { knownContributor } = settings.databases.find(({ name }) => name === database) ?? {};
+  const results = await smoke(url, smokeRequests("all", knownContributor), { token, key });
   return { report: tableOf(results), isFine: results.every(({ problem }) => problem === undefined) };
 }
 
@@ -38,11 +40,6 @@ async function targetOf(url: string | undefined, stage: string | undefined): Pro
   const door = stage === undefined ? undefined : await doorOf(stage);
   if (!door) throw new UsageError("URL is missing: only a stage with an edge has a secret that says it");
   return door;
-}
-
-function knownContributorOf(stage: string): string | undefined {
-  const { database } = stageNamed(stage);
-  return settings.databases.find(({ name }) => name === database)?.knownContributor;
 }
 
 const isPrivate = ({ protocol, hostname }: URL) =>

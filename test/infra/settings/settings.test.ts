@@ -77,7 +77,6 @@ describe("Settings", () => {
         signIn.concurrent = 4;
       },
     ],
-    ["throttles of 0, for never", ({ prod }) => Object.assign(prod.throttles, { changes: { rate: 0, burst: 0 } })],
     [
       "no concurrency in a small account",
       ({ account, stages, signIn }) => {
@@ -102,8 +101,6 @@ describe("Settings", () => {
       },
     ],
     "account: concurrency and alarmRecipient go together": [({ account }) => delete account.alarmRecipient],
-    "stages.0.publicRecords.concurrent: ": [({ dev }) => (dev.publicRecords.concurrent = 0)],
-    "account.budget.dollarsAMonth: ": [({ account }) => Object.assign(account.budget ?? {}, { dollarsAMonth: 0 })],
     "stages.0.smoke: would keep a database awake": [({ dev }) => (dev.smoke = { everyMinutes: 5 })],
     "stages.0.edge: would keep a database awake": [
       ({ dev, prod }) => Object.assign(dev, { edge: { ...prod.edge, domain: "api.dev.example.com" } }),
@@ -112,29 +109,18 @@ describe("Settings", () => {
       ({ prodDatabase }) => (prodDatabase.pausesAfterMinutes = 10),
       ({ devDatabase }) => delete devDatabase.pausesAfterMinutes,
     ],
-    "stages.0.alarmRecipient: ": [({ dev }) => (dev.alarmRecipient = "ops")],
-    "databases.0.pausesAfterMinutes: ": [({ devDatabase }) => (devDatabase.pausesAfterMinutes = 0)],
-    "stages.1.logRetentionDays: ": [0, 9_999].map(
-      (days): Change =>
-        ({ prod }) =>
-          (prod.logRetentionDays = days),
-    ),
     // Data.
-    "databases.1.backupRetentionDays: ": [({ prodDatabase }) => (prodDatabase.backupRetentionDays = 0)],
     "stages.1.imageBackupRegion: copies of images in the region of the stage": [
       ({ prod }) => (prod.imageBackupRegion = "eu-central-1"),
     ],
     "stages.1.imageBackupRegion: Too small": [({ prod }) => (prod.imageBackupRegion = "")],
     "databases.1.backupRegion: ": [({ prodDatabase }) => (prodDatabase.backupRegion = "")],
-    "databases.1.knownContributor: ": [({ prodDatabase }) => (prodDatabase.knownContributor = "")],
-    "stages.1.imageCertificate: ": [({ prod }) => (prod.imageCertificate = "")],
     "stages.0.imageBackupRegion: a stage without uploads": [({ dev }) => (dev.imageBackupRegion = "eu-west-1")],
     "databases.0.backupLock: a lock of copies that are not made": [lockOf("devDatabase")],
     "databases.1.backupLock: the vault would refuse": [
       lockOf("prodDatabase", { daysMin: 15 }),
       lockOf("prodDatabase", { daysMax: 13 }),
     ],
-    "databases.1.backupLock.changeableForDays: ": [lockOf("prodDatabase", { changeableForDays: 2 })],
     "databases.0: restored both from a snapshot and from a cluster": [
       ({ devDatabase }) =>
         Object.assign(devDatabase, { snapshot: "a", restore: { cluster: "b", time: "2026-11-21T09:00:00Z" } }),
@@ -149,7 +135,6 @@ describe("Settings", () => {
     ": stages of one database differ in changesRetentionDays": [
       ({ stages, dev }) => stages.push({ ...dev, name: "second", changesRetentionDays: 30 }),
     ],
-    "stages.0.changesRetentionDays: ": [({ dev }) => (dev.changesRetentionDays = 0)],
     'stages.0: Unrecognized key: "upload"': [({ dev }) => Object.assign(dev, { upload: true })],
     // Access.
     "stages.0.allowedOrigins.2: an origin": ["*", "http://localhost:*", "https://*.example.com", "https://a.test/"].map(
@@ -176,7 +161,6 @@ describe("Settings", () => {
     "signIn.clientSecretArn: a secret of account 123456789012 in us-east-1": [secretIn("us-east-1:123456789012")],
     "signIn.panel: its origin is none of allowedOrigins": [inSignIn({ panel: "https://b.example.com" })],
     "signIn.panel: an https URL without user": [inSignIn({ panel: "https://admin.example.com/#/a" })],
-    "signIn.sessionDays: ": [inSignIn({ sessionDays: 366 })],
     "signIn.sameSite: panel and API are on one site": [inSignIn({ sameSite: "none" })],
     "signIn.sameSite: browsers would not send the cookie": [direct({})],
     "signIn.cookieDomain: the API's domain, api.example.com, is not within it": [
@@ -212,25 +196,6 @@ describe("Settings", () => {
     expect(issues({ sameSite: site ? "lax" : "none", cookieDomain: api.split(".").slice(-2).join(".") })).toEqual([
       "stages.1.signIn.cookieDomain: browsers take no cookie for a domain under which others have theirs",
     ]);
-  });
-
-  it("bound the lists, public records, images and sign-ins of a stage that says nothing of them", () => {
-    const bare = settingsSchema.parse(
-      changed(({ dev, signIn }) => {
-        for (const each of ["streams", "publicRecords", "images"] as const)
-          delete (dev as Partial<StageSettings>)[each];
-        delete (dev.throttles as Partial<StageSettings["throttles"]>).signIn;
-        for (const each of ["concurrent", "sameSite"] as const) delete (signIn as Partial<SignInSettings>)[each];
-      }),
-    );
-
-    expect(bare.stages[0]).toMatchObject({
-      streams: { concurrent: 5, secondsMax: 120 },
-      publicRecords: { concurrent: 20 },
-      images: { concurrent: 5 },
-      throttles: { signIn: { rate: 5, burst: 20 } },
-    });
-    expect(bare.stages[1]?.signIn).toMatchObject({ concurrent: 10, sameSite: "lax" });
   });
 });
 
