@@ -8,9 +8,9 @@ export type Environments = ReturnType<typeof openEnvironments>;
 
 export interface EnvironmentsOptions {
   readonly limits: Pick<LambdaLimits, "environments" | "longInMilliseconds" | "gatewayInMilliseconds">;
-  /** Runs before the function is loaded. When it fails, loading fails. */
-  prepare(): Promise<void>;
-  open(): Environment;
+  /** Runs before the function is loaded. When it fails, loading fails. @returns the file to load */
+  prepare(): Promise<string>;
+  open(file: string): Environment;
   /** Runs a work when fewer environments are being opened than there are processors. */
   whenProcessorFree<Result>(work: () => Promise<Result>): Promise<Result>;
 }
@@ -78,8 +78,8 @@ export function openEnvironments(options: EnvironmentsOptions) {
     let environment: Environment | undefined;
     try {
       // Not in turn: it may wait for another function, which opens meanwhile.
-      await prepare();
-      environment = await whenProcessorFree(async () => (waiting.length > 0 ? await load() : undefined));
+      const file = await prepare();
+      environment = await whenProcessorFree(async () => (waiting.length > 0 ? await load(file) : undefined));
     } catch (error) {
       if (changes === changesBefore) waiting.shift()?.reject(error);
     }
@@ -90,8 +90,8 @@ export function openEnvironments(options: EnvironmentsOptions) {
     } else runWaiting();
   };
 
-  const load = async () => {
-    const environment = options.open();
+  const load = async (file: string) => {
+    const environment = options.open(file);
     loading.add(environment);
     try {
       await environment.loaded;

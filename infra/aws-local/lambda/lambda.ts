@@ -73,12 +73,11 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
       openEnvironments({
         limits,
         whenProcessorFree,
-        prepare: async () => {
-          files.set(name, (await options.prepare?.(name)) ?? file);
+        async prepare() {
           for (const each of settingsOf(name).imports ?? []) await import(each);
+          return (await options.prepare?.(name)) ?? file;
         },
-        open: () =>
-          openEnvironment(name, files.get(name) ?? file, options.variables ?? process.env, settingsOf(name), print),
+        open: (prepared) => openEnvironment(name, prepared, options.variables ?? process.env, settingsOf(name), print),
       }),
     ]),
   );
@@ -158,7 +157,10 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     stream: (name, event) =>
       invoke(name, event, (result) => {
         if ("head" in result) return result;
-        throw new Failure(noStream);
+        throw new Failure({
+          errorType: "Runtime.MalformedStreamingHandler",
+          errorMessage: "The handler is not wrapped by awslambda.streamifyResponse.",
+        });
       }),
     provision: (name, count) => poolOf(name).provision(count),
     renew: async () => void (await Promise.all(all.map((pool) => pool.renew()))),
@@ -192,8 +194,3 @@ async function collect({ head, body }: StreamedResult, bytesMax: number): Promis
   if (Buffer.byteLength(JSON.stringify(result)) > bytesMax) throw new Failure(responseTooLarge(bytesMax));
   return result;
 }
-
-const noStream: FunctionError = {
-  errorType: "Runtime.MalformedStreamingHandler",
-  errorMessage: "The handler is not wrapped by awslambda.streamifyResponse.",
-};
