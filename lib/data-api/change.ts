@@ -40,32 +40,18 @@ interface OperatorRequest extends ChangeRequest {
   readonly dry_run?: boolean | undefined;
 }
 
-/** Changes something for a caller, if the guard permits it. */
-export function change(
-  name: ChangeName,
-  guard: Required<Guard>,
+/** Changes something for a caller, if the guard permits it. Only a few changes need a session and no permission. */
+export const change = <Name extends ChangeName | ChangeNameWithoutPermission>(
+  name: Name,
+  { digest, permission, userMissing }: Name extends ChangeName ? Required<Guard> : Guard,
   request: ChangeRequest,
   deadline: number,
-): Promise<Outcome>;
-/** Changes something for a caller with a session. */
-export function change(
-  name: ChangeNameWithoutPermission,
-  guard: Omit<Guard, "permission">,
-  request: ChangeRequest,
-  deadline: number,
-): Promise<Outcome>;
-export function change(
-  name: ChangeName | ChangeNameWithoutPermission,
-  { digest, permission, userMissing }: Guard,
-  request: ChangeRequest,
-  deadline: number,
-): Promise<Outcome> {
-  return callOnce(
+): Promise<Outcome> =>
+  callOnce(
     (input) => sql`${inReleaseSchema("make_change")}(${raw(`'${name}'`)}, ${input})`,
     { ...request, digest, permission, user_missing: userMissing },
     deadline,
   );
-}
 
 /** Changes something for an operator. While a long statement runs, the attempts that follow wait for its result. */
 export const changeAsOperator = (name: OperatorChangeName, request: OperatorRequest): Promise<Outcome> =>
