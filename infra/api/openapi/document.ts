@@ -135,7 +135,8 @@ function operation({ tag, name, declaration }: NamedDeclaration) {
         ? "Needs a session, and no permission."
         : "Needs no permission.",
     ...(permission ? { "x-permission": permission } : {}),
-    ...markOf(tag),
+    // An endpoint that the interface does not have.
+    ...(tag === beyond ? { "x-extension": true } : {}),
     security: securityOf(declaration),
     parameters: parametersOf(declaration),
     ...(declaration.body ? { requestBody: requestBodyOf(name, declaration) } : {}),
@@ -151,9 +152,6 @@ function securityOf(declaration: Declaration) {
   if (needsCaller(declaration)) return [{ refreshToken: [] }];
   return declaration.needsSignIn && !isNavigation(declaration) ? [{ refreshToken: [] }, {}] : [];
 }
-
-/** Marks the endpoints that the interface does not have. */
-const markOf = (tag: string) => (tag === beyond ? { "x-extension": true } : {});
 
 /** The schemas of bodies and responses by name, those of responses with examples. */
 function schemas(): Record<string, JsonSchema> {
@@ -171,7 +169,9 @@ function schemas(): Record<string, JsonSchema> {
  * diff. Characters beyond U+FFFF are escaped, because some are invisible.
  */
 export const openApiText = () =>
-  `${inLines(JSON.parse(JSON.stringify(openApiDocument())), 3).replace(/[\u{10000}-\u{10ffff}]/gu, escaped)}\n`;
+  `${inLines(JSON.parse(JSON.stringify(openApiDocument())), 3).replace(/[\ud800-\udfff]/g, escaped)}\n`;
+
+const escaped = (surrogate: string) => `\\u${surrogate.charCodeAt(0).toString(16)}`;
 
 /** JSON with a line for each field of the objects that are nested less than `depth` times. */
 function inLines(value: unknown, depth: number): string {
@@ -179,9 +179,3 @@ function inLines(value: unknown, depth: number): string {
   const fields = Object.entries(value);
   return `{\n${fields.map(([name, each]) => `${JSON.stringify(name)}: ${inLines(each, depth - 1)}`).join(",\n")}\n}`;
 }
-
-const escaped = (character: string) =>
-  character
-    .split("")
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16)}`)
-    .join("");

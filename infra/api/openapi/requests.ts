@@ -113,7 +113,7 @@ export function parametersOf(declaration: Declaration): readonly Parameter[] {
 interface Body {
   readonly type: "application/json" | "application/merge-patch+json";
   readonly name: string;
-  readonly fields: Readonly<Record<string, z.ZodMiniType>>;
+  readonly schema: z.ZodMiniObject<Readonly<Record<string, z.ZodMiniType>>>;
   readonly description?: string;
   readonly example: object;
 }
@@ -129,11 +129,11 @@ export function bodiesOf(operation: string, declaration: Declaration): Body[] {
   if (!body) return [];
   const name = bodyName(operation);
   const example = needsFileService ? { image: imageExample } : JSON.parse(sampleEvent(declaration)?.body ?? "{}");
-  const whole: Body = { type: "application/json", name, fields: body, example };
+  const whole: Body = { type: "application/json", name, schema: z.object(body), example };
   const patch: Body = {
     type: "application/merge-patch+json",
     name: `${name}Patch`,
-    fields: body,
+    schema: z.partial(z.object(body)),
     description:
       "Beyond the interface: a merge patch (RFC 7396). Fields that are left out stay as they are; `null` empties a field.",
     example: Object.fromEntries(Object.entries(example).slice(0, 1)),
@@ -156,30 +156,16 @@ export function requestSchemas(): Readonly<Record<string, JsonSchema>> {
   const bodies = Object.values(resources).flatMap((each) =>
     Object.entries(each).flatMap(([operation, declaration]) => bodiesOf(operation, declaration)),
   );
-  const schemas = bodySchemas(
-    Object.fromEntries(
-      bodies.map(({ name, fields, description }) => [
-        name,
-        description ? z.partial(z.object(fields)) : z.object(fields),
-      ]),
-    ),
-  );
-  const described = bodies.map(({ name, fields, description, example }) => {
-    const properties = Object.entries(fields).map(([field, each]) => [
+  const schemas = bodySchemas(Object.fromEntries(bodies.map(({ name, schema }) => [name, schema])));
+  for (const { name, schema, description, example } of bodies) {
+    const fields = Object.entries(schema.def.shape).map(([field, each]) => [
       field,
       { ...descriptionOf(field), ...Object(schemas[name]?.properties)[field], ...(description ? {} : defaultOf(each)) },
     ]);
-    return [
-      name,
-      {
-        ...schemas[name],
-        ...(description ? { description } : {}),
-        properties: Object.fromEntries(properties),
-        examples: [example],
-      },
-    ];
-  });
-  return { ...schemas, ...Object.fromEntries(described) };
+    const properties = Object.fromEntries(fields);
+    schemas[name] = { ...schemas[name], ...(description ? { description } : {}), properties, examples: [example] };
+  }
+  return schemas;
 }
 
 /** The sample event. Those of the file service contain whole images, so they are not read. */

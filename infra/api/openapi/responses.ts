@@ -178,6 +178,12 @@ const failure = (status: number, messages: readonly string[]) => ({
 /** Whether it needs no session, and a page of another origin may not end one. */
 const isSignOut = (declaration: Declaration) => declaration.needsSignIn === true && !isNavigation(declaration);
 
+const only = (
+  isPossible: unknown,
+  status: keyof typeof commonErrors,
+  message: string = commonErrors[status],
+): readonly Failure[] => (isPossible ? [[status, message]] : []);
+
 /** All error messages of an endpoint. */
 export function failuresOf(declaration: Declaration): Failure[] {
   const { errors, permission, body } = declaration;
@@ -187,14 +193,14 @@ export function failuresOf(declaration: Declaration): Failure[] {
   return [
     [400, commonErrors[400]],
     ...names.map((name): Failure => [400, invalidParameter(name)]),
-    ...(needsCaller(declaration) ? [[401, commonErrors[401]] satisfies Failure] : []),
-    ...(permission || isSignOut(declaration) ? [[403, commonErrors[403]] satisfies Failure] : []),
+    ...only(needsCaller(declaration), 401),
+    ...only(permission || isSignOut(declaration), 403),
     ...own,
-    ...(headers.includes("If-Match") ? [[412, commonErrors[412]] satisfies Failure] : []),
+    ...only(headers.includes("If-Match"), 412),
     // If a function crashes, the message is API Gateway's.
-    ...(errors[500] === commonErrors[500] ? [] : [[500, commonErrors[500]] satisfies Failure]),
+    ...only(errors[500] !== commonErrors[500], 500),
     [503, commonErrors[503]],
-    ...(isRepeatable(declaration) ? [[503, nothingChanged] satisfies Failure] : []),
+    ...only(isRepeatable(declaration), 503, nothingChanged),
     ...gatewayFailures,
   ];
 }
