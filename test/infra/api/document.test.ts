@@ -42,7 +42,7 @@ const routes = endpoints.flatMap(routesFor);
 const apiKey = "the-key-that-the-edge-sends";
 
 describe.each(settings.stages)("The API document of stage $name", (stage) => {
-  const { allowedOrigins, uploads } = stage;
+  const { allowedOrigins } = stage;
   const origins = [undefined, ...allowedOrigins, foreign, "null", `${allowedOrigins[0]}.example.org`];
   let gateway: ApiGateway;
 
@@ -96,7 +96,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
     }
   });
 
-  it("answers preflights: of public paths to all, of administrative paths to the listed origins, with cookies", async () => {
+  it("answers preflights: of public paths to all, of administrative paths to the listed origins, with cookies, of others to none", async () => {
     const called = routes.filter(({ declaration }) => !isNavigation(declaration));
     for (const [path, all] of Map.groupBy(called, (each) => each.path)) {
       const arePublic = all.every(({ declaration }) => isPublic(declaration));
@@ -121,36 +121,26 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
       }
     }
     expect(await request("OPTIONS", "/contributors")).toMatchObject({ status: 204, body: "" });
-    expect((await request("OPTIONS", "/nowhere")).status).toBe(404);
+    for (const path of ["/nowhere", "/sign-in", "/sign-in/callback"])
+      expect((await request("OPTIONS", path, allowedOrigins[0])).status).toBe(404);
   });
 
-  it("answers no preflight where only browsers go", async () => {
-    const paths = routes.filter(({ declaration }) => isNavigation(declaration)).map(({ path }) => path);
-
-    expect(paths).toEqual(["/sign-in", "/sign-in/callback"]);
-    for (const path of paths) expect((await request("OPTIONS", path, allowedOrigins[0])).status).toBe(404);
-  });
-
-  it.runIf(!stage.signIn)("answers 503 on routes of sign-in, where browsers go readable for no page", async () => {
-    const body = '{"data":"This service is not handling sign-in.","code":503}';
-    for (const origin of origins) {
-      for (const path of ["/sign-in", "/sign-in/callback?code=a&state=b"]) {
-        const response = await request("GET", path, origin);
-        const headers = { "cache-control": "no-store", "referrer-policy": "no-referrer" };
-        expect(response).toEqual({ status: 503, body, headers: { "content-type": "application/json", ...headers } });
-      }
-      const { status, headers, ...signOut } = await request("POST", "/sign-out", origin);
-      expect([status, signOut.body]).toEqual([503, body]);
-      expect(headers["access-control-allow-origin"]).toBe(allowedOrigins.find((each) => each === origin));
-    }
-  });
-
-  it("answers 503 on routes of the file service where there is none, which listed origins may read", async () => {
-    for (const { method, path } of routes.filter(({ declaration }) => declaration.needsFileService && !uploads)) {
+  it("answers 503 on routes of the file service and of sign-in where there is none, which listed origins may read, but no page where browsers go", async () => {
+    const refused = routes.filter(({ declaration }) => !isServed(declaration, stage));
+    for (const { method, path, declaration } of refused) {
       for (const origin of origins) {
-        const { status, headers, body } = await request(method, sample(path), origin, "{}");
-        expect([status, body]).toEqual([503, '{"data":"This service is not handling file uploads.","code":503}']);
-        expect(headers["access-control-allow-origin"]).toBe(allowedOrigins.find((each) => each === origin));
+        const { status, headers, body } = await request(
+          method,
+          sample(path),
+          origin,
+          method === "GET" ? undefined : "{}",
+        );
+        const what = declaration.needsFileService ? "file uploads" : "sign-in";
+        expect([status, body]).toEqual([503, `{"data":"This service is not handling ${what}.","code":503}`]);
+        const listed = isNavigation(declaration) ? undefined : allowedOrigins.find((each) => each === origin);
+        expect(headers["access-control-allow-origin"]).toBe(listed);
+        if (isNavigation(declaration))
+          expect(headers).toMatchObject({ "cache-control": "no-store", "referrer-policy": "no-referrer" });
       }
     }
   });

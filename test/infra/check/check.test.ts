@@ -32,17 +32,10 @@ async function check(first: string, second: string): Promise<{ code: number; out
   await writeFile(join(project, "a.json"), first);
   await writeFile(join(project, "b.json"), second);
   return await new Promise((resolve) => {
-    execFile(process.execPath, ["program.ts"], { cwd: project }, (error, output, complaint) =>
-      resolve({
-        code: Number(error?.code ?? 0),
-        output: output
-          .replace(/[\d.]+ s$/gm, "1.0 s")
-          .trimEnd()
-          .split("\n")
-          .sort(),
-        complaint,
-      }),
-    );
+    execFile(process.execPath, ["program.ts"], { cwd: project }, (error, output, complaint) => {
+      const lines = output.replace(/[\d.]+ s$/gm, "1.0 s").trimEnd();
+      resolve({ code: Number(error?.code ?? 0), output: lines.split("\n").sort(), complaint });
+    });
   });
 }
 

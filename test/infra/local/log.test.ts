@@ -72,7 +72,6 @@ describe("npm start in a terminal, without the demo data", () => {
     expect(service.output()).not.toContain("local-");
     expect(service.output()).toContain("ops/create-user");
     expect([...service.output().matchAll(/curl .*/g)]).toHaveLength(1);
-    expect(await (await fetch(`${service.url}/docs`)).text()).not.toContain("local-");
   });
 
   it("prints a short line for each request, and the trace of an error", async () => {
@@ -84,16 +83,17 @@ describe("npm start in a terminal, without the demo data", () => {
     expect((await fetch(`${service.url}/publishers`)).status).toBe(500);
     await expect.poll(service.output).toMatch(/500 GET \/publishers.*\n/);
 
-    const [gateway, head, ...below] = service.output().trimEnd().split("\n");
+    const lines = service
+      .output()
+      .replaceAll(/^\d\d:\d\d:\d\d /gm, "")
+      .replaceAll(/[\d.]+ ms$/gm, "1 ms")
+      .split("\n");
 
-    expect(gateway).toMatch(/^\d\d:\d\d:\d\d 404 GET \/nowhere [\d.]+ ms$/);
-    expect(head).toMatch(
-      /^\d\d:\d\d:\d\d error 500 publishers-list DatabaseErrorException: ERROR: relation "publishers" does not exist/,
+    expect(lines.filter((line) => line.endsWith(" ms"))).toEqual(["404 GET /nowhere 1 ms", "500 GET /publishers 1 ms"]);
+    expect(lines[1]).toMatch(
+      /^error 500 publishers-list DatabaseErrorException: ERROR: relation "publishers" does not exist/,
     );
-    expect(below).toContainEqual(expect.stringMatching(/^ {4}at .*lib\/data-api\/client\.ts:\d+:\d+\)?$/));
-    expect(below.filter((line) => line.includes(" ms"))).toEqual([
-      expect.stringMatching(/^\d\d:\d\d:\d\d 500 GET \/publishers [\d.]+ ms$/),
-    ]);
+    expect(lines).toContainEqual(expect.stringMatching(/^ {4}at .*lib\/data-api\/client\.ts:\d+:\d+\)?$/));
   });
 
   it("starts PostgreSQL again when it is killed, and ends when that happens too often", async () => {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { connect } from "node:net";
-import { networkInterfaces, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
@@ -21,22 +21,13 @@ const responses = (host: string, port: number) =>
     socket.once("connect", () => socket.destroy()).once("timeout", () => socket.destroy());
   });
 
-describe("The local servers", () => {
-  it("listen on loopback only", async () => {
-    const urls = [stack.url, stack.dataApi.url, stack.s3?.url ?? "", inject("databaseUrl")];
-    const ports = urls.map((url) => Number(new URL(url).port));
-    const elsewhere = Object.values(networkInterfaces())
-      .flatMap((addresses) => addresses ?? [])
-      .filter(({ internal, family }) => !internal && family === "IPv4")
-      .map(({ address }) => address);
-
-    for (const port of ports) {
-      expect(await responses("127.0.0.1", port)).toBe(true);
-      // Who listens on every address returns on this one, too.
-      for (const host of ["127.0.0.2", ...elsewhere])
-        expect(await responses(host, port), `${host}:${port}`).toBe(false);
-    }
-  });
+it("The local servers listen on loopback only", async () => {
+  for (const url of [stack.url, stack.dataApi.url, stack.s3?.url ?? "", inject("databaseUrl")]) {
+    const port = Number(new URL(url).port);
+    expect(await responses("127.0.0.1", port)).toBe(true);
+    // Who listens on every address responds on this one, too.
+    expect(await responses("127.0.0.2", port), url).toBe(false);
+  }
 });
 
 describe("The gateway", () => {
@@ -73,25 +64,23 @@ const script = `
   console.log(JSON.stringify([read, ...statuses]));
 `;
 
-describe("Another user of this machine", () => {
-  it("can neither read the key nor get a response without it", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "colophon-user-"));
-    onTestFinished(() => rm(directory, { recursive: true }));
-    await chmod(directory, 0o755);
-    await writeCredentials(directory, key);
-    const file = join(directory, "credentials");
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    if (process.getuid?.() !== 0) return;
-    const nobody = /^nobody:[^:]*:(\d+)/m.exec(await readFile("/etc/passwd", "utf8"))?.[1] ?? "65534";
-    const urls = [
-      `${stack.dataApi.url}/Execute`,
-      `${stack.s3?.url}/images`,
-      `${stack.url}/2015-03-31/functions/ops-issue-refresh-token/invocations`,
-    ];
+it("Another user of this machine can neither read the key nor get a response without it", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "colophon-user-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  await chmod(directory, 0o755);
+  await writeCredentials(directory, key);
+  const file = join(directory, "credentials");
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  if (process.getuid?.() !== 0) return;
+  const nobody = /^nobody:[^:]*:(\d+)/m.exec(await readFile("/etc/passwd", "utf8"))?.[1] ?? "65534";
+  const urls = [
+    `${stack.dataApi.url}/Execute`,
+    `${stack.s3?.url}/images`,
+    `${stack.url}/2015-03-31/functions/ops-issue-refresh-token/invocations`,
+  ];
 
-    const flags = ["--input-type=module", "-e", script, nobody, file, ...urls];
-    const { stdout } = spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"], cwd: "/" });
+  const flags = ["--input-type=module", "-e", script, nobody, file, ...urls];
+  const { stdout } = spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"], cwd: "/" });
 
-    expect(await json(stdout)).toEqual(["EACCES", 403, 403, 403]);
-  });
+  expect(await json(stdout)).toEqual(["EACCES", 403, 403, 403]);
 });
