@@ -90,12 +90,6 @@ describe("npm run import", () => {
     expect(await added()).toBe(1);
   });
 
-  it("changes nothing in a dry run", async () => {
-    const output = "Would import 700 lines: 700 added, 0 changed, 0 unchanged, 0 refused\n";
-    expect(await run(await fileOf(700), "--dry-run")).toMatchObject({ code: 0, output });
-    expect(await added()).toBe(0);
-  });
-
   it("stopped by Ctrl-C goes on where it was", async () => {
     const file = await fileOf(5_000);
     const stopped = spawn(process.execPath, [script, ...wordsOf([file])]);

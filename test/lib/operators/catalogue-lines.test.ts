@@ -51,17 +51,11 @@ describe("A line of a catalogue", () => {
   });
 
   it.each([
-    ['{"kind":"client"', null, /^expected JSON: /],
     ["[]", null, "expected a JSON object"],
-    ["null", null, "expected a JSON object"],
-    ['"a"', null, "expected a JSON object"],
     ["{}", "kind", "expected one of client, publisher, publisher-relation, contributor, contributor-relation, series"],
     ['{"kind":"toString"}', "kind", /^expected one of/],
   ])("%s is refused", (text, field, reason) => {
-    expect(parseLine(text)).toEqual({
-      field,
-      reason: typeof reason === "string" ? reason : expect.stringMatching(reason),
-    });
+    expect(parseLine(text)).toEqual({ field, reason: expect.stringMatching(reason) });
   });
 
   const name = "a name: at most 255 characters, one of them visible, no control characters";
