@@ -82,9 +82,7 @@ function list<S extends z.ZodMiniType>(
 
 /** A kind of lines, which are rows of this table. */
 function line<const Kind extends string, Shape extends z.core.$ZodShape>(kind: Kind, table: string, shape: Shape) {
-  const schema = z
-    .strictObject({ kind: z.literal(kind), ...shape })
-    .check(z.refine((value) => !("to" in value) || Object(value).from !== value.to, { path: ["to"] }));
+  const schema = z.strictObject({ kind: z.literal(kind), ...shape });
   return { schema, ...tableOf(table, Object.entries(shape)) };
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { type CatalogueLine, parseLine, type Refusal } from "./catalogue-lines.ts";
 
 /** A line of a file: what it says, or why it is refused. */
@@ -61,27 +62,16 @@ const refused = (reason: string): Refusal => ({ field: null, reason: `expected $
 const tooLong = refused(`at most ${lineBytesMax} bytes`);
 
 function contentOf(bytes: Buffer, isFirst: boolean): CatalogueLine | Refusal {
-  if (isFirst && bytes.subarray(0, 3).equals(byteOrderMark)) return refused("no byte order mark at the beginning");
-  if (bytes.at(-1) === 0x0d) return refused("lines that end with LF, not with CR LF");
-  const text = textOf(bytes);
-  if (text === undefined) return refused("UTF-8");
+  if (!isUtf8(bytes)) return refused("UTF-8");
+  const text = bytes.toString();
+  if (isFirst && text.startsWith("\ufeff")) return refused("no byte order mark at the beginning");
+  if (text.endsWith("\r")) return refused("lines that end with LF, not with CR LF");
   if (text.trim() === "") return refused("a JSON object, not an empty line");
   const content = parseLine(text);
   return bytes.length > surelySentBytes && sentBytesOf(content) > sentBytesMax ? tooLong : content;
 }
 
 const sentBytesOf = (content: object): number => Buffer.byteLength(JSON.stringify(JSON.stringify(content)));
-
-const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-function textOf(bytes: Buffer): string | undefined {
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
 
 /** Lines that are done at once. */
 export interface Batch {

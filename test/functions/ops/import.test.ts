@@ -277,7 +277,7 @@ describe("A line is refused, and the others are done:", () => {
     [work({ publishers: ["c1"] }), "publishers.0", unknown],
     [relation("nobody", "c1"), "from", unknown],
     [{ kind: "publisher-relation", from: "p1", to: "nobody", type: "x" }, "to", unknown],
-    [relation("slug:alone", "slug:alone"), "to", "expected the externalId of another contributor"],
+    [relation("c1", "c1"), "to", "expected another record, not the same one"],
   ])("%j", async (line, field, reason) => {
     const before = await rowsOf(stack.sql);
 
