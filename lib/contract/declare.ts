@@ -91,6 +91,13 @@ export function declare(route: string, particulars: object): object {
   return { method, path, errors: {}, ...particulars };
 }
 
+/** The validated values of these parameters. */
+export type Parsed<S> = S extends Parameters ? Readonly<z.output<z.ZodMiniObject<S>>> : Record<never, never>;
+/** The validated query of an endpoint. */
+export type QueryOf<D extends Declaration> = Parsed<D["query"]> & Parsed<D["extensionQuery"]>;
+/** What selects the records of a list, whatever the page. */
+export type Filters<D extends Declaration> = Omit<QueryOf<D>, "limit" | "offset">;
+
 type Access = Pick<Declaration, "permission" | "needsSession" | "needsSignIn">;
 
 /** Whether only callers with a session may call the endpoint. */

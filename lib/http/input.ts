@@ -1,17 +1,16 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import * as z from "zod/mini";
-import { type Declaration, queryOf } from "../contract/declare.ts";
+import { type Declaration, type Parsed, type QueryOf, queryOf } from "../contract/declare.ts";
 import { commonErrors, invalid, invalidParameter } from "../contract/errors.ts";
 import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 
 type Shape = Readonly<Record<string, z.ZodMiniType>>;
-type Parsed<S> = S extends Shape ? { readonly [Name in keyof S]: z.output<S[Name]> } : Record<never, never>;
 
 /** The validated input of an endpoint. */
 export interface Input<D extends Declaration> {
   readonly path: Parsed<D["parameters"]>;
-  readonly query: Parsed<D["query"]> & Parsed<D["extensionQuery"]>;
+  readonly query: QueryOf<D>;
   readonly body: D extends { readonly mergePatch: true } ? Partial<Parsed<D["body"]>> : Parsed<D["body"]>;
 }
 

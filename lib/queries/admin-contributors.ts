@@ -1,5 +1,6 @@
 import sql, { empty, type Sql } from "sql-template-tag";
-import type { ResponseBody } from "../contract/declare.ts";
+import type { getAdminContributor, listAdminContributors } from "../contract/admin-contributors.ts";
+import type { Filters, QueryOf, ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { aliasesOf, descriptionsOf, linksOf, listOf, relationsOf } from "./contributors.ts";
@@ -9,9 +10,7 @@ import { opened, otherEditor } from "./fragments/locks.ts";
 /** What the interface does not show, in the order of the response. */
 const includable = { type: sql`coalesce(type, '') as type`, public: sql`public`, client: sql`client_id as client` };
 
-type Include = readonly (keyof typeof includable)[] | undefined;
-
-const fieldsOf = (include: Include): Sql =>
+const fieldsOf = (include: QueryOf<typeof getAdminContributor>["include"]): Sql =>
   Object.entries(includable)
     .filter(([word]) => include?.some((each) => each === word))
     .reduce((fields, [, field]) => sql`${fields}, ${field}`, empty);
@@ -20,9 +19,7 @@ const fieldsOf = (include: Include): Sql =>
 export const list = ({
   include,
   ...input
-}: Parameters<typeof listOf>[0] & { readonly include?: Include }): ListQuery<
-  ResponseBody<"AdminContributorListItem">
-> =>
+}: Filters<typeof listAdminContributors>): ListQuery<ResponseBody<"AdminContributorListItem">> =>
   listOf(input, {
     subject: "contributors",
     optional: "locked_by",
@@ -32,15 +29,10 @@ export const list = ({
     `,
   });
 
-interface DetailInput {
-  readonly include?: Include;
-  readonly lock?: "none" | undefined;
-}
-
 /** A contributor; it takes the edit lock, unless the request says `lock=none`. */
 export const find = (
   id: number | null,
-  { include, lock }: DetailInput = {},
+  { include, lock }: QueryOf<typeof getAdminContributor> = {},
 ): RecordQuery<ResponseBody<"AdminContributor">> => sql`
   select version, warning, ${record(sql`
     id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,

@@ -1,20 +1,17 @@
 import sql, { empty, type Sql } from "sql-template-tag";
-import type { ResponseBody } from "../contract/declare.ts";
+import type { listContributors } from "../contract/contributors.ts";
+import type { Filters, ResponseBody } from "../contract/declare.ts";
 import type { Batch, ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { countOf } from "./fragments/counters.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
-import { type CatalogueOrder, catalogueOrders, type Order, pageOf } from "./fragments/order.ts";
+import { catalogueOrders, type Order, pageOf } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { isScanned, isSelective, nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
 
-interface ListInput {
-  readonly client: number;
-  readonly search?: Search;
-  readonly order: CatalogueOrder;
-}
+type Input = Filters<typeof listContributors>;
 
 interface Shown {
   /** What the counter of all of them counts. */
@@ -30,7 +27,7 @@ interface Shown {
 
 /** A list of contributors for the public or for administration. */
 export function listOf<Item>(
-  { client, search, order }: ListInput,
+  { client, search, order }: Omit<Input, "include" | "lang">,
   { subject, filter = empty, fields, optional, joined = empty }: Shown,
 ): ListQuery<Item> {
   const { column, by } = catalogueOrders[order];
@@ -56,10 +53,7 @@ export function listOf<Item>(
 }
 
 /** Published contributors. */
-export const list = ({
-  include = [],
-  ...input
-}: ListInput & { readonly include?: readonly "slug"[] | undefined }): ListQuery<ResponseBody<"ContributorListItem">> =>
+export const list = ({ include = [], ...input }: Input): ListQuery<ResponseBody<"ContributorListItem">> =>
   listOf(input, {
     subject: "public contributors",
     filter: sql`public and`,

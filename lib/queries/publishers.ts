@@ -1,22 +1,21 @@
 import sql from "sql-template-tag";
-import type { ResponseBody } from "../contract/declare.ts";
+import type { Filters, ResponseBody } from "../contract/declare.ts";
+import type { listPublishers } from "../contract/publishers.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { countOf } from "./fragments/counters.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
-import { type CatalogueOrder, catalogueOrders, pageOfFound } from "./fragments/order.ts";
+import { catalogueOrders, pageOfFound } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
-import { nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
+import { nameAndAliases, namesContain } from "./fragments/search.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
-interface ListInput {
-  readonly search: Search;
-  readonly order: CatalogueOrder | undefined;
-}
-
 /** Publishers of all clients; by default in the order in which they were added. */
-export function list({ search, order = "added-asc" }: ListInput): ListQuery<ResponseBody<"PublisherListItem">> {
+export function list({
+  search,
+  order = "added-asc",
+}: Filters<typeof listPublishers>): ListQuery<ResponseBody<"PublisherListItem">> {
   const { column, by } = catalogueOrders[order];
   return {
     found: sql`select *, ${column} as key from publishers where ${namesContain(nameAndAliases(sql`publishers`), search)}`,

@@ -1,5 +1,6 @@
 import sql, { type Sql } from "sql-template-tag";
-import type { ResponseBody } from "../contract/declare.ts";
+import type { getUser, listUsers } from "../contract/admin-users.ts";
+import type { Filters, QueryOf, ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { countOf } from "./fragments/counters.ts";
@@ -17,15 +18,10 @@ const orders = {
   "registered-desc": descending(sql`registered`, sql`timestamptz`),
 } as const;
 
-interface ListInput {
-  readonly order: keyof typeof orders;
-  readonly search?: Search;
-  /** Null is an id that no role has. */
-  readonly role?: Id | undefined;
-}
-
-/** An index gives the ids of the page; other columns are read only for these users. */
-export function list({ order, search, role }: ListInput): ListQuery<ResponseBody<"UserListItem">> {
+/**
+ * An index gives the ids of the page; other columns are read only for these users. A null role is an id that no role has.
+ */
+export function list({ order, search, role }: Filters<typeof listUsers>): ListQuery<ResponseBody<"UserListItem">> {
   const { column, by } = orders[order];
   const count = role === undefined ? countOf("users", sql`0`) : countOf("users of role", sql`${role}::bigint`);
   return {
@@ -64,7 +60,7 @@ const rolesOf = (user: Sql, description: Sql): Sql =>
   `);
 
 /** A user; it takes the edit lock, unless the request says `lock=none`. */
-export const find = (id: Id, { lock }: { lock?: "none" | undefined } = {}): RecordQuery<ResponseBody<"User">> => sql`
+export const find = (id: Id, { lock }: QueryOf<typeof getUser> = {}): RecordQuery<ResponseBody<"User">> => sql`
   select version, warning, ${record(sql`
     id, slug, username, ${imageUrl(sql`image`)} as profile_image, ${instant(sql`registered`)} as registered, age_verified,
     exists (

@@ -1,16 +1,12 @@
 import sql, { empty, type Sql } from "sql-template-tag";
-import type { ResponseBody } from "../contract/declare.ts";
+import type { listWorks } from "../contract/contributors.ts";
+import type { Filters, ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
-import { type CatalogueOrder, catalogueOrders, pageOfFound } from "./fragments/order.ts";
-import { nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
+import { catalogueOrders, pageOfFound } from "./fragments/order.ts";
+import { nameAndAliases, namesContain } from "./fragments/search.ts";
 
-export interface WorksInput {
-  readonly client: number;
-  readonly search: Search;
-  readonly order: CatalogueOrder;
-  readonly user_lang: string;
-}
+export type WorksInput = Filters<typeof listWorks>;
 
 /**
  * The series in a client's scope that belong to a contributor or publisher; none if that one is out of the scope. Alias

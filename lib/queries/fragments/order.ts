@@ -36,5 +36,3 @@ export const catalogueOrders = {
   "added-asc": ascending(sql`id`, sql`bigint`),
   "added-desc": descending(sql`id`, sql`bigint`),
 } as const;
-
-export type CatalogueOrder = keyof typeof catalogueOrders;
