@@ -1,6 +1,7 @@
 import type { ChangedRow, ListedChange as Listed } from "../../lib/operators/changes-in-words.ts";
-import { identifier, type Sql } from "./database.ts";
+import type { Sql } from "./database.ts";
 import type { Stack } from "./stack.ts";
+import type { Row, Rows } from "./undo.ts";
 
 export interface ListedChange extends Listed {
   /** With `"raw": true`. */
@@ -26,77 +27,33 @@ export async function newestChange(stack: Pick<Stack, "lambda">, payload: object
   return change;
 }
 
-interface RecordedTable {
-  readonly table_name: string;
-  readonly kind: string;
-  readonly owner: string;
-  readonly keys: readonly string[];
-  /** What triggers or PostgreSQL keep, and the version. */
-  readonly ignored: readonly string[];
-}
-
-type Values = Readonly<Record<string, unknown>>;
-/** By table and primary key; `record` is the record that a row belongs to. */
-export type Rows = ReadonlyMap<string, Values & { readonly record: string }>;
-
-const rowKey = (table: string, key: readonly unknown[]) => JSON.stringify([table, ...key]);
-
-const recordedTables = (sql: Sql) => sql<RecordedTable[]>`
-  select
-    table_name, kind, owner,
-    array(
-      select cast(attname as text)
-      from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey)
-      where indrelid = cast(table_name as regclass) and indisprimary
-      order by array_position(cast(indkey as smallint[]), attnum)
-    ) as keys,
-    derived || text 'version' || array(
-      select cast(attname as text) from pg_attribute where attrelid = cast(table_name as regclass) and attgenerated <> ''
-    ) as ignored
-  from history_tables()
-`;
-
-/** The rows of all recorded tables. */
-export async function recordedRows(sql: Sql): Promise<Rows> {
-  const entries = (await recordedTables(sql)).map(async ({ table_name: table, kind, owner, keys, ignored }) => {
-    const rows = await sql<{ row: Values }[]>`
-      select to_jsonb(each) - ${ignored}::text[] as row from ${identifier(table)} as each
-    `;
-    return rows.map(({ row }) => {
-      const key = keys.map((name) => row[name]);
-      return [rowKey(table, key), { ...row, record: `${kind}/${row[owner]}` }] as const;
-    });
-  });
-  return new Map((await Promise.all(entries)).flat());
-}
-
 interface HistoryRow {
-  readonly table_name: string;
-  readonly owner: number;
+  readonly table: string;
+  readonly names: readonly string[];
   readonly key: readonly unknown[];
-  readonly before: Values | null;
-  readonly after: Values | null;
+  readonly values: Row;
+  readonly before: Row | null;
+  readonly after: Row | null;
 }
 
 /** Applies the history of a change to rows, or takes it back from them. */
 export async function replayed(sql: Sql, rows: Rows, change: number, direction: "forth" | "back"): Promise<Rows> {
-  const tables = new Map((await recordedTables(sql)).map((table) => [table.table_name, table]));
   const history = await sql<HistoryRow[]>`
-    select table_name, owner, key, before, after from changed_rows where change_id = ${change} order by id, place
+    select
+      table_name as table, key_columns(table_name) as names, key, before, after,
+      jsonb_build_object(listed.owner, row.owner) as values
+    from changed_rows as row join history_tables() as listed using (table_name)
+    where change_id = ${change}
+    order by id, place
   `;
-  const result = new Map(rows);
-  for (const row of direction === "forth" ? history : history.toReversed()) {
-    const table = tables.get(row.table_name);
-    if (!table) throw new Error(`${row.table_name} is not listed`);
-    const [former, latter] = direction === "forth" ? [row.before, row.after] : [row.after, row.before];
-    const keyOf = (values: Values | null) => table.keys.map((name, place) => values?.[name] ?? row.key[place]);
-    const at = rowKey(row.table_name, keyOf(former));
-    const current = result.get(at);
-    result.delete(at);
-    if (latter === null) continue;
-    const key = Object.fromEntries(table.keys.map((name, place) => [name, row.key[place]]));
-    const { version: _, ...values } = { ...(former ? current : key), [table.owner]: row.owner, ...latter };
-    result.set(rowKey(row.table_name, keyOf(latter)), { ...values, record: `${table.kind}/${values[table.owner]}` });
+  const result: Record<string, Row> = { ...rows };
+  for (const { table, names, key, values, before, after } of direction === "forth" ? history : history.toReversed()) {
+    const [former, latter] = direction === "forth" ? [before, after] : [after, before];
+    const keyOf = (row: Row | null) => names.map((name, place) => JSON.stringify(row?.[name] ?? key[place])).join(", ");
+    const at = `${table} [${keyOf(former)}]`;
+    const current = former ? result[at] : Object.fromEntries(names.map((name, place) => [name, key[place]]));
+    delete result[at];
+    if (latter) result[`${table} [${keyOf(latter)}]`] = { ...current, ...values, ...latter };
   }
   return result;
 }

@@ -22,14 +22,14 @@ export const latestChange = async (sql: Sql): Promise<number> =>
   (await sql<{ id: number }[]>`select max(id) as id from changes`)[0]?.id ?? 0;
 
 export type Row = Readonly<Record<string, unknown>>;
+export type Rows = Readonly<Record<string, Row>>;
 
 /** The rows of all recorded tables, without what triggers derive, by names such as `contributor_aliases [12]`. */
-export async function rowsOf(sql: Sql): Promise<Readonly<Record<string, Row>>> {
+export async function rowsOf(sql: Sql): Promise<Rows> {
   const tables = await sql<{ text: string }[]>`
     select format(
       'select %1$L || '' '' || jsonb_build_array(%2$s) as name, to_jsonb(%1$I) - %3$L::text[] as row from %1$I',
-      table_name, (select string_agg(quote_ident(attname), ', ') from pg_index join pg_attribute
-        on attrelid = indrelid and attnum = any(indkey) where indrelid = table_name::regclass and indisprimary),
+      table_name, (select string_agg(quote_ident(name), ', ') from unnest(key_columns(table_name)) as name),
       derived || array(
         select attname::text from pg_attribute where attrelid = table_name::regclass and attgenerated <> ''
       )
@@ -48,11 +48,11 @@ export async function contents(sql: Sql) {
     rowsOf(sql),
     sql`select to_jsonb(counters) as row from counters where total <> 0 order by 1`,
   ]);
-  return { ...mapRows(rows, ({ version: _, ...row }) => row), counters };
+  return { ...withoutVersions(rows), counters };
 }
 
-export const mapRows = <Value>(rows: Readonly<Record<string, Row>>, map: (row: Row) => Value) =>
-  Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, map(row)]));
+export const withoutVersions = (rows: Rows): Rows =>
+  Object.fromEntries(Object.entries(rows).map(([name, { version: _, ...row }]) => [name, row]));
 
 /** Lets the minutes pass in which objects of removed images may still be deleted. */
 export const settleImages = (sql: Sql) =>

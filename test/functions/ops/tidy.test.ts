@@ -130,18 +130,14 @@ describe("ops-tidy and the ledger", () => {
     await record(2, 1_000);
     await record(0, 10);
     const small = (await growth()) - before;
-    await stack.sql`
-      update history
-      set before = (select to_json(string_agg(md5(number::text), '')) from generate_series(1, 3_000) as number)
+    const long = `(select to_json(string_agg(md5(number::text), '')) from generate_series(1, 3_000) as number)`;
+    await stack.sql.query(`
+      update history set before = ${long}
       where change_id in (select id from changes where endpoint = 'made/up' and at > now() - interval '1 day')
-    `;
-    const grown = (await growth()) - before;
+    `);
 
-    for (const [bytes, least, most] of [
-      [small, 1_000, 1_300],
-      [grown, 40_000, 98_000],
-    ] as const)
-      expect(bytes, `${least}`).toSatisfy((sum) => sum > 10 * least && sum < 10 * most);
+    expect(small).toSatisfy((bytes) => bytes > 10_000 && bytes < 13_000);
+    expect((await growth()) - before).toSatisfy((bytes) => bytes > 400_000 && bytes < 980_000);
   });
 
   it("keeps keys that a client may still send", async () => {

@@ -19,7 +19,17 @@ import { aPermission, aRole, defaultRoleId, give } from "../../support/records.t
 import { rounds } from "../../support/rounds.ts";
 import { seed } from "../../support/seed.ts";
 import type { Request } from "../../support/stack.ts";
-import { contents, latestChange, mapRows, type Row, rowsOf, settleImages, undo, undone } from "../../support/undo.ts";
+import {
+  contents,
+  latestChange,
+  type Row,
+  type Rows,
+  rowsOf,
+  settleImages,
+  undo,
+  undone,
+  withoutVersions,
+} from "../../support/undo.ts";
 import { expectAgreement, useUploads } from "../../support/uploads.ts";
 
 const stack = useUploads();
@@ -156,8 +166,6 @@ type Action =
   | (typeof action extends fc.Arbitrary<infer Value> ? Value : never)
   | { readonly name: "update by SQL"; readonly target: number; readonly input: Column };
 
-type Rows = Awaited<ReturnType<typeof rowsOf>>;
-
 /** What there is: the rows, and the ids in each table. */
 async function world() {
   const rows = await rowsOf(stack.sql);
@@ -287,8 +295,6 @@ const changesSince = async (first: number): Promise<number[]> =>
 /** What a change did to rows: each before and after, and its name before if another key was written. */
 type Delta = ReadonlyMap<string, readonly [former: Row | undefined, latter: Row | undefined, name?: string]>;
 
-const withoutVersions = (rows: Rows): Rows => mapRows(rows, ({ version: _, ...row }) => row);
-
 function deltaOf(before: Rows, after: Rows): Delta {
   const names = Object.keys({ ...before, ...after }).filter((name) => !isDeepStrictEqual(before[name], after[name]));
   const [removed, added] = [names.filter((name) => !after[name]), names.filter((name) => !before[name])];
@@ -313,8 +319,8 @@ function stateOf(current: Row | undefined, [former, latter]: readonly [Row | und
   return others.every((column) => isDeepStrictEqual(current[column], former[column])) ? "as before" : "changed";
 }
 
-/** The rows when a change is taken back. Users without any role have the default role. */
-function takenBack(current: Rows, delta: Delta, defaultRole: number): Rows {
+/** The rows when a change is taken back. Users without any role get the default role, as a row with values of its own. */
+function takenBack(current: Rows, delta: Delta, defaultRole: number, after: Rows): Rows {
   const rows: Record<string, Row> = { ...current };
   for (const [name, [former, latter, formerName = name]] of delta) {
     const columns = latter ? changedColumns(former, latter) : Object.keys(former ?? {});
@@ -328,7 +334,8 @@ function takenBack(current: Rows, delta: Delta, defaultRole: number): Rows {
   for (const name of delta.keys()) {
     const [, user] = /^user_roles \[(\d+),/.exec(name) ?? [];
     if (user === undefined || withRole.has(Number(user))) continue;
-    rows[`user_roles [${user}, ${defaultRole}]`] = { user_id: Number(user), role_id: defaultRole };
+    const ofDefault = `user_roles [${user}, ${defaultRole}]`;
+    rows[ofDefault] = { ...after[ofDefault], user_id: Number(user), role_id: defaultRole };
   }
   return rows;
 }
@@ -355,10 +362,10 @@ function expectAgreementWith(
       undone: { skipped: [] },
       states: states.map(() => expect.not.stringMatching("changed")),
     });
-    expect(deltaOf(takenBack(before, delta, role), after)).toEqual(new Map());
+    expect(deltaOf(takenBack(before, delta, role, after), after)).toEqual(new Map());
   } else if (undone) {
     const left = JSON.stringify(undone.skipped);
-    const expected = takenBack(before, delta, role);
+    const expected = takenBack(before, delta, role, after);
     for (const name of left === "[]" ? delta.keys() : [])
       expect({ name, row: after[name] }).toEqual({ name, row: expected[name] });
     // Of other rows those go that lead to a row which goes.

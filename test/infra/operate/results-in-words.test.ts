@@ -67,6 +67,7 @@ describe("npm run invoke -- ops/list-changes", () => {
     expect(first).toMatch(/\+ alias "God of Manga"$/);
     expect(second).toMatch(/Osamu +first_name "Osam" → "Osamu"$/);
     expect(addition).toMatch(/ {2}role colophon {2}contributor \d+ +added$/);
+    expect(await printed("ops/list-changes", { user: "nobody" })).toEqual(["No changes"]);
   });
 
   it("prints the reason of an operator, and what was undone", async () => {
@@ -87,10 +88,6 @@ describe("npm run invoke -- ops/list-changes", () => {
     expect(lines[0]).toMatch(new RegExp(`  an operator +contributor ${id}  `));
   });
 
-  it("says that there are none", async () => {
-    expect(await printed("ops/list-changes", { user: "nobody" })).toEqual(["No changes"]);
-  });
-
   it("breaks no endpoint in the middle of a word, and on a narrow terminal has date and time below each other", () => {
     const change = { id: 1_234, at: "2026-11-23T07:30:12Z", by: "administrator", role: "colophon", userId: 1 };
     const endpoint = "admin-contributors/delete-avatar";
@@ -108,19 +105,6 @@ describe("npm run invoke -- ops/list-changes", () => {
 });
 
 describe("npm run invoke -- ops/undo", () => {
-  it("tells what was undone", async () => {
-    const { id } = await aContributor(stack.sql, { first_name: "Rumiko", public: false });
-    await edit(id, { first_name: "Rumika", public: true });
-    const change = await newest();
-
-    expect(await printed("ops/undo", { change })).toEqual([
-      like("^Undid 1 change, as change \\d+$"),
-      like("^id.* done$"),
-      like(`^${change} +${time}  ada  public yes → no$`),
-      like('^ +first_name "Rumika" → "Rumiko"$'),
-    ]);
-  });
-
   it("tells what was changed again since, by whom, and what is undone in spite of that; ends with 1 unless all is", async () => {
     const { id } = await aContributor(stack.sql, { first_name: "Hiromu" });
     await edit(id, { first_name: "A", public: true, added_aliases: ["B"] });
@@ -145,7 +129,8 @@ describe("npm run invoke -- ops/undo", () => {
       like(`overrides first_name: "C", ${by}$`),
       like(`skipped aliases/${alias?.id}: gone, ${by}$`),
     ]);
-    expect(await run("ops/undo", { change, force: true })).toMatchObject({ code: 0 });
+    const output = like("^Undid 1 change, as change \\d+\n");
+    expect(await run("ops/undo", { change, force: true })).toMatchObject({ code: 0, output });
     // It is undone already.
     expect(await run("ops/undo", { change, force: true })).toMatchObject({ code: 1 });
   });
