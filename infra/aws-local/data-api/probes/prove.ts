@@ -14,6 +14,7 @@ const flags = {
   database: { type: "string", default: "" },
   answers: { type: "string", default: "answers.json" },
   "without-waiting": { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
 } as const;
 
 interface Proven {
@@ -27,6 +28,10 @@ interface Proven {
 async function prove(stop: AbortSignal): Promise<boolean> {
   const { values } = parseArgs({ options: flags });
   const { cluster: resourceArn, secret: secretArn, database, answers: file } = values;
+  if (values.help) {
+    console.log(usage);
+    return true;
+  }
   const region = resourceArn.split(":")[3];
   if (!region || !secretArn || !database)
     throw new Error(`--cluster with an ARN, --secret and --database are needed (${usage})`);
