@@ -22,7 +22,7 @@ export interface Step {
 }
 
 /**
- * The members that an answer must have, `undefined` for those that it must not have; or an error. A regular expression
+ * The members that a response must have, `undefined` for those that it must not have; or an error. A regular expression
  * stands for a text that it matches. What is long is named by its length: `25000 rows`, `65530 characters`.
  */
 export type Expected = Readonly<Record<string, unknown>>;
@@ -43,7 +43,7 @@ export const row = (...fields: object[]) => ({ records: [fields] });
 /** Rows of one field each. */
 export const column = (...fields: object[]) => ({ records: fields.map((field) => [field]) });
 export const updated = (numberOfRecordsUpdated: number) => ({ numberOfRecordsUpdated, records: undefined });
-/** Any answer but an error. */
+/** Any response but an error. */
 export const done: Expected = { error: undefined };
 
 const failing = (error: string, status: number) => (message: string | RegExp) => ({ error, status, message });

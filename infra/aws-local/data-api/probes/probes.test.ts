@@ -22,8 +22,8 @@ afterAll(() => impatient.close());
 describe.each(Object.entries(themesOf(limits)))("%s", (theme, probes) => {
   it.concurrent.each(probes)("$name", async (probe) => {
     const client = theme === "timeOuts" ? clientOf(impatient.url) : emulator.client;
-    const answers = await runProbe({ ...emulator.target, client }, probe);
+    const results = await runProbe({ ...emulator.target, client }, probe);
 
-    expect(answers.filter(({ differs }) => differs)).toEqual([]);
+    expect(results.filter(({ differs }) => differs)).toEqual([]);
   });
 });

@@ -18,12 +18,12 @@ afterEach(() => emulator.api.intercept(undefined));
 
 afterAll(() => rm(folder, { recursive: true }));
 
-const answers = () => join(folder, "answers.json");
+const results = () => join(folder, "results.json");
 
 /** Runs the command against the emulator as if that were AWS. */
 function start(changed: Record<string, string> = {}, more: string[] = ["--without-waiting"]) {
   const { resourceArn: cluster, secretArn: secret, database } = emulator.target;
-  const named = Object.entries({ cluster, secret, database, answers: answers(), ...changed });
+  const named = Object.entries({ cluster, secret, database, results: results(), ...changed });
   const { accessKeyId, secretAccessKey } = key;
   const env = {
     PATH: process.env.PATH,
@@ -49,19 +49,22 @@ const schemas = async () => {
 };
 
 describe("npm run prove", () => {
-  it("finds no difference, writes all answers and leaves nothing behind", async () => {
+  it("finds no difference, writes all results and leaves nothing behind", async () => {
     const { code, stdout, stderr } = await end(start());
 
     expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(/^0 of 2\d\d probes differ \(\d+ calls; all answers: .*\)\n$/);
-    const { version, probes } = JSON.parse(await readFile(answers(), "utf8"));
+    expect(stdout).toMatch(/^0 of 2\d\d probes differ \(\d+ calls; all results: .*\)\n$/);
+    const { version, probes } = JSON.parse(await readFile(results(), "utf8"));
     expect(version).toMatch(/^PostgreSQL 18/);
     expect(probes).toContainEqual({
       theme: "types",
       name: "7::int2",
       source: expect.stringContaining("data-api-operations"),
-      answers: [
-        expect.objectContaining({ differs: false, answer: expect.objectContaining({ records: [[{ longValue: 7 }]] }) }),
+      results: [
+        expect.objectContaining({
+          differs: false,
+          response: expect.objectContaining({ records: [[{ longValue: 7 }]] }),
+        }),
       ],
     });
     expect(await schemas()).toBe(0);

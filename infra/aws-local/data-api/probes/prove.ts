@@ -6,13 +6,13 @@ import { fixture, schema } from "./fixture.ts";
 import type { Probe } from "./probe.ts";
 import { type ProbeResult, runProbe, type Target } from "./run.ts";
 
-const usage = "npm run prove -- --cluster ARN --secret ARN --database NAME [--answers FILE] [--without-waiting]";
+const usage = "npm run prove -- --cluster ARN --secret ARN --database NAME [--results FILE] [--without-waiting]";
 
 const flags = {
   cluster: { type: "string", default: "" },
   secret: { type: "string", default: "" },
   database: { type: "string", default: "" },
-  answers: { type: "string", default: "answers.json" },
+  results: { type: "string", default: "results.json" },
   "without-waiting": { type: "boolean", default: false },
   help: { type: "boolean", default: false },
 } as const;
@@ -21,13 +21,13 @@ interface Proven {
   theme: string;
   name: string;
   source: string;
-  answers: ProbeResult[];
+  results: ProbeResult[];
 }
 
-/** Sends the probes to a cluster, and writes the answers. Returns whether all are as expected. */
+/** Sends the probes to a cluster, and writes the results. Returns whether all are as expected. */
 async function prove(stop: AbortSignal): Promise<boolean> {
   const { values } = parseArgs({ options: flags });
-  const { cluster: resourceArn, secret: secretArn, database, answers: file } = values;
+  const { cluster: resourceArn, secret: secretArn, database, results: file } = values;
   if (values.help) {
     console.log(usage);
     return true;
@@ -66,7 +66,7 @@ async function prove(stop: AbortSignal): Promise<boolean> {
 async function runAll(target: Target, withoutWaiting: boolean, stop: AbortSignal): Promise<Proven[]> {
   const run = async (theme: string, probe: Probe): Promise<Proven> => {
     const { name, source } = probe;
-    return { theme, name, source, answers: await runProbe(target, probe, stop) };
+    return { theme, name, source, results: await runProbe(target, probe, stop) };
   };
   const runInTurn = async () => {
     const proven: Proven[] = [];
@@ -82,19 +82,19 @@ async function runAll(target: Target, withoutWaiting: boolean, stop: AbortSignal
   return [...proven, ...waited];
 }
 
-const differing = (proven: readonly Proven[]) => proven.filter(({ answers }) => answers.some(({ differs }) => differs));
+const differing = (proven: readonly Proven[]) => proven.filter(({ results }) => results.some(({ differs }) => differs));
 
 /** Prints each difference. */
 function report(proven: readonly Proven[], file: string): void {
-  for (const { theme, name, source, answers } of differing(proven)) {
+  for (const { theme, name, source, results } of differing(proven)) {
     console.log(`${theme}: ${name} (${source})`);
-    for (const { call, expected, answer } of answers.filter(({ differs }) => differs))
+    for (const { call, expected, response } of results.filter(({ differs }) => differs))
       console.log(
-        `  ${call}\n    expected ${JSON.stringify(expected, writeRegularExpression)}\n    got      ${JSON.stringify(answer)}`,
+        `  ${call}\n    expected ${JSON.stringify(expected, writeRegularExpression)}\n    got      ${JSON.stringify(response)}`,
       );
   }
-  const calls = proven.flatMap(({ answers }) => answers).length;
-  console.log(`${differing(proven).length} of ${proven.length} probes differ (${calls} calls; all answers: ${file})`);
+  const calls = proven.flatMap(({ results }) => results).length;
+  console.log(`${differing(proven).length} of ${proven.length} probes differ (${calls} calls; all results: ${file})`);
 }
 
 const writeRegularExpression = (_: string, value: unknown) => (value instanceof RegExp ? `${value}` : value);

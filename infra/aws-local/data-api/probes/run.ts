@@ -20,7 +20,7 @@ export interface Target {
 /** What a step brought. */
 export interface ProbeResult {
   call: string;
-  answer: Record<string, unknown>;
+  response: Record<string, unknown>;
   expected: Expected;
   differs: boolean;
 }
@@ -48,8 +48,8 @@ export async function runProbe(target: Target, { steps }: Probe, abortSignal?: A
   };
 
   const take = async (step: Step): Promise<ProbeResult> => {
-    const answer = legible(await send(step, abortSignal && { abortSignal }).catch(errorOf), ids);
-    return { call: callOf(step), answer, expected: step.expected, differs: !matches(step.expected, answer) };
+    const response = legible(await send(step, abortSignal && { abortSignal }).catch(errorOf), ids);
+    return { call: callOf(step), response, expected: step.expected, differs: !matches(step.expected, response) };
   };
 
   const taken: Promise<ProbeResult>[] = [];
@@ -85,9 +85,8 @@ const errorOf = ({ name, message, $metadata, dbConnectionId }: SdkError) => ({
 
 /** Blobs in base64, what is long by its length, and transactions by the names that the probe gives them. */
 function legible(response: object, ids: Map<string, string>): Record<string, unknown> {
-  const answer = { ...response, $metadata: undefined };
-  let json = abridgedJson(answer);
-  if (!("transactionId" in answer)) for (const [name, id] of ids) json = json.replaceAll(id, name);
+  let json = abridgedJson({ ...response, $metadata: undefined });
+  if (!("transactionId" in response)) for (const [name, id] of ids) json = json.replaceAll(id, name);
   return JSON.parse(json);
 }
 
