@@ -88,6 +88,9 @@ describe.each(settings.stages)("Stage $name", ({ name, uploads, smoke, edge, sig
     expect(requested.sort()).toEqual(publicReads.map(endpointPath).sort());
     // EventBridge takes no more (EventBridge, "PutTargets").
     expect(Input.length).toBeLessThan(8_192);
+    // A retry would count a failure twice.
+    const retries = template.each("Lambda::EventInvokeConfig").map((each) => each.MaximumRetryAttempts);
+    expect(new Set(retries)).toEqual(new Set([0]));
     expect(variables.EDGE_URL).toBe(edge && `https://${edge.domain}`);
     expect(template.find(variables.API_DOOR_ARN).Properties.Name).toBe(`/colophon/${name}/edge-key-1`);
   });

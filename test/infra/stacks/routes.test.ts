@@ -160,5 +160,6 @@ describe("A stage", () => {
     for (const each of ["sign-in-callback", "sign-out"]) expect(variablesOf("dev", each)).toMatchObject(cookie);
     const { SIGN_IN_API_ADDRESS } = variablesOf("prod", "sign-in-begin", synthesis);
     expect(SIGN_IN_API_ADDRESS).toBe("https://api.example.com");
+    expect(variablesOf("prod", "sign-in-callback", synthesis).SIGN_IN_SAME_SITE).toBe("lax");
   });
 });

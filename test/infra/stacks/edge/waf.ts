@@ -62,8 +62,6 @@ function holds(
   switch (type) {
     case "AndStatement":
       return several(it).every((each) => holds(template, each, visit, labels));
-    case "OrStatement":
-      return several(it).some((each) => holds(template, each, visit, labels));
     case "NotStatement":
       return !holds(template, it.Statement, visit, labels);
     case "RegexMatchStatement":
