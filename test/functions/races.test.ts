@@ -88,10 +88,26 @@ async function expectConsistency(): Promise<void> {
   });
 }
 
+const ofUsers = ["admin-users/edit", "admin-users/delete"];
+
+/** Races of the same functions stand side by side: to open environments takes as long as to race. */
 describe("Fifty at once", () => {
+  it("use a session while it is being revoked: afterwards it permits nothing", async () => {
+    await ready("admin-permissions/add");
+    const user = await anAdministrator(stack.sql);
+    const add = (number: number) =>
+      call(user, "admin-permissions/add", 0, { name: `Last ${number}`, description: "x" });
+
+    const [logout, uses] = await Promise.all([remove("admin-users/logout", user.id), times(add)]);
+
+    expect(logout.status).toBe(200);
+    expectOnly(uses, 200, 401);
+    expect((await add(99)).status).toBe(401);
+  });
+
   it.each([
-    ["admin-roles/add", (name: string) => ({ name, description: "x" })],
     ["admin-permissions/add", (name: string) => ({ name, description: "x" })],
+    ["admin-roles/add", (name: string) => ({ name, description: "x" })],
     ["admin-contributors/add", (name: string) => ({ first_name: name })],
   ])("add the same name by %s, and one wins", async (name, body) => {
     await ready(name);
@@ -100,6 +116,24 @@ describe("Fifty at once", () => {
 
       expect(statuses(replies)).toEqual({ 200: 1, 409: atOnce - 1 });
     });
+    await expectConsistency();
+  });
+
+  it("add names whose slugs meet, at once or once they are numbered, and each gets its own", async () => {
+    await ready("admin-contributors/add");
+    for (let round = 0; round < 5; round++) {
+      await post("admin-contributors/add", 0, { first_name: `Meeting ${round}a` });
+
+      const replies = await times((number) => {
+        const first_name =
+          number % 2 ? `Meeting ${round}a ${2 + Math.floor(number / 2)}` : `Meeting ${round}a${"!".repeat(1 + number)}`;
+        return post("admin-contributors/add", 0, { first_name });
+      });
+
+      expect(statuses(replies)).toEqual({ 200: atOnce });
+    }
+    const slugs = await stack.sql`select slug from contributors where slug like 'meeting%'`;
+    expect(new Set(slugs.map(({ slug }) => slug)).size).toBe(5 * (atOnce + 1));
     await expectConsistency();
   });
 
@@ -150,45 +184,66 @@ describe("Fifty at once", () => {
     });
   });
 
-  it("give roles to one user, and permissions to one role, and nobody exceeds the limits", async () => {
-    await ready("admin-users/edit", "admin-roles/edit");
-    const { sql } = stack;
-    const roles = await Promise.all(Array.from({ length: 210 }, () => aRole(sql)));
-    await sql`
-      insert into permissions (name) select 'Many ' || number from generate_series(1, 510) as number
-    `;
-    const many = (await sql`select id from permissions where name like 'Many %'`).map(({ id }) => id);
-    await inRounds(async () => {
-      const user = await aUser(sql);
-      const role = await aRole(sql);
+  describe.each([
+    ["admin-contributors", aContributor, "contributor_aliases", "contributor_id"],
+    ["admin-roles", aRole, "", ""],
+    ["admin-permissions", aPermission, "", ""],
+    ["admin-users", aUser, "user_roles", "user_id"],
+  ] as const)("change and delete %s:", (resource, make, table, owner) => {
+    beforeAll(() => ready(`${resource}/edit`, `${resource}/delete`));
 
-      const replies = await times((number) =>
-        number % 2
-          ? post("admin-users/edit", user.id, {
-              username: user.username,
-              added_roles: roles.slice(number * 4, number * 4 + 12).map(({ id }) => id),
-            })
-          : post("admin-roles/edit", role.id, {
-              name: role.name,
-              added_permissions: many.slice(number * 10, number * 10 + 25),
-            }),
-      );
+    it("take the same name by edits and an addition, and one wins; delete each once", async () => {
+      const records = await times((): Promise<{ id: number }> => make(stack.sql));
 
-      expectOnly(replies, 200, 400);
-      const [held] = await sql`
-        select
-          (select count(*)::int from user_roles where user_id = ${user.id}) as roles,
-          (select count(*)::int from role_permissions where role_id = ${role.id}) as permissions
-      `;
-      expect(held?.roles).toBeLessThanOrEqual(200);
-      expect(held?.permissions).toBeLessThanOrEqual(500);
-      expect(held?.roles).toBeGreaterThan(150);
+      const name = `Wanted by ${resource}`;
+      const body = { username: name, name, first_name: name, description: "d" };
+      const edits = await Promise.all([
+        ...records.map(({ id }) => post(`${resource}/edit`, id, body)),
+        // Only an operator adds users.
+        resource === "admin-users" ? { status: 409 } : post(`${resource}/add`, 0, { ...body, first_name: `${name} ` }),
+      ]);
+      const deletions = await times((number) => remove(`${resource}/delete`, records[number % 5]?.id ?? 0));
+
+      expect(statuses(edits)).toEqual({ 200: 1, 409: atOnce });
+      expect(statuses(deletions)).toEqual({ 200: 5, 404: atOnce - 5 });
     });
+
+    const elements = { added_aliases: ["x"], links: ["https://a.example"] };
+    it.runIf(table)("delete one and edit it, and nothing is left of it", async () => {
+      await inRounds(async (round) => {
+        const [{ id }, role] = [await make(stack.sql), await aRole(stack.sql)];
+
+        const replies = await times((number) => {
+          const name = `Edited ${resource} ${round} ${number}`;
+          return number % 4 === 3
+            ? remove(`${resource}/delete`, id)
+            : post(`${resource}/edit`, id, { first_name: name, username: name, added_roles: [role.id], ...elements });
+        });
+
+        expectOnly(replies, 200, 404);
+        expect(await stack.sql`select from ${identifier(table)} where ${identifier(owner)} = ${id}`).toEqual([]);
+      });
+      await expectConsistency();
+    });
+  });
+
+  it("delete roles that share users, and every user keeps one", async () => {
+    const { sql } = stack;
+    const roles = [await aRole(sql), await aRole(sql), await aRole(sql)];
+    const users = await times((number) => aUser(sql, `racer ${number} ${crypto.randomUUID()}`));
+    for (const user of users) await give(sql, user, ...roles);
+
+    const replies = await Promise.all([...roles, ...roles].map(({ id }) => remove("admin-roles/delete", id)));
+
+    expect(statuses(replies)).toEqual({ 200: 3, 404: 3 });
     await expectConsistency();
+    expect(
+      await sql`select from user_roles join roles on roles.id = role_id where is_default = 1 and user_id in (select id from users where username like 'racer%')`,
+    ).toHaveLength(atOnce);
   });
 
   it("swap users between two roles, and none is refused or lost", async () => {
-    await ready("admin-users/edit");
+    await ready(...ofUsers);
     const { sql } = stack;
     const [one, other] = [await aRole(sql), await aRole(sql)];
     const users = await times((number) => aUser(sql, `racer ${number} ${crypto.randomUUID()}`));
@@ -207,108 +262,13 @@ describe("Fifty at once", () => {
     await expectConsistency();
   });
 
-  it.each([
-    ["admin-contributors", aContributor],
-    ["admin-roles", aRole],
-    ["admin-permissions", aPermission],
-    ["admin-users", aUser],
-  ])("take the same name by edits and an addition of %s, and one wins; delete each once", async (resource, make) => {
-    await ready(`${resource}/edit`, `${resource}/delete`);
-    const records = await times((): Promise<{ id: number }> => make(stack.sql));
-
-    const name = `Wanted by ${resource}`;
-    const body = { username: name, name, first_name: name, description: "d" };
-    const edits = await Promise.all([
-      ...records.map(({ id }) => post(`${resource}/edit`, id, body)),
-      // Only an operator adds users.
-      resource === "admin-users" ? { status: 409 } : post(`${resource}/add`, 0, { ...body, first_name: `${name} ` }),
-    ]);
-    const deletions = await times((number) => remove(`${resource}/delete`, records[number % 5]?.id ?? 0));
-
-    expect(statuses(edits)).toEqual({ 200: 1, 409: atOnce });
-    expect(statuses(deletions)).toEqual({ 200: 5, 404: atOnce - 5 });
-  });
-
-  it("add names whose slugs meet, at once or once they are numbered, and each gets its own", async () => {
-    await ready("admin-contributors/add");
-    for (let round = 0; round < 5; round++) {
-      await post("admin-contributors/add", 0, { first_name: `Meeting ${round}a` });
-
-      const replies = await times((number) => {
-        const first_name =
-          number % 2 ? `Meeting ${round}a ${2 + Math.floor(number / 2)}` : `Meeting ${round}a${"!".repeat(1 + number)}`;
-        return post("admin-contributors/add", 0, { first_name });
-      });
-
-      expect(statuses(replies)).toEqual({ 200: atOnce });
-    }
-    const slugs = await stack.sql`select slug from contributors where slug like 'meeting%'`;
-    expect(new Set(slugs.map(({ slug }) => slug)).size).toBe(5 * (atOnce + 1));
-    await expectConsistency();
-  });
-
-  it.each([
-    [
-      "admin-contributors",
-      aContributor,
-      "contributor_aliases",
-      "contributor_id",
-      { added_aliases: ["x"], links: ["https://a.example"] },
-    ],
-    ["admin-users", aUser, "user_roles", "user_id", {}],
-  ])("delete one of %s and edit it, and nothing is left of it", async (resource, make, table, owner, more) => {
-    await ready(`${resource}/edit`, `${resource}/delete`);
-    await inRounds(async (round) => {
-      const [{ id }, role] = [await make(stack.sql), await aRole(stack.sql)];
-
-      const replies = await times((number) => {
-        const name = `Edited ${resource} ${round} ${number}`;
-        return number % 4 === 3
-          ? remove(`${resource}/delete`, id)
-          : post(`${resource}/edit`, id, { first_name: name, username: name, added_roles: [role.id], ...more });
-      });
-
-      expectOnly(replies, 200, 404);
-      expect(await stack.sql`select from ${identifier(table)} where ${identifier(owner)} = ${id}`).toEqual([]);
-    });
-    await expectConsistency();
-  });
-
-  it("delete roles that share users, and every user keeps one", async () => {
-    const { sql } = stack;
-    const roles = [await aRole(sql), await aRole(sql), await aRole(sql)];
-    const users = await times((number) => aUser(sql, `racer ${number} ${crypto.randomUUID()}`));
-    for (const user of users) await give(sql, user, ...roles);
-
-    const replies = await Promise.all([...roles, ...roles].map(({ id }) => remove("admin-roles/delete", id)));
-
-    expect(statuses(replies)).toEqual({ 200: 3, 404: 3 });
-    await expectConsistency();
-    expect(
-      await sql`select from user_roles join roles on roles.id = role_id where is_default = 1 and user_id in (select id from users where username like 'racer%')`,
-    ).toHaveLength(atOnce);
-  });
-
-  it("use a session while it is being revoked: afterwards it permits nothing", async () => {
-    await ready("admin-permissions/add");
-    const user = await anAdministrator(stack.sql);
-    const add = (number: number) =>
-      call(user, "admin-permissions/add", 0, { name: `Last ${number}`, description: "x" });
-
-    const [logout, uses] = await Promise.all([remove("admin-users/logout", user.id), times(add)]);
-
-    expect(logout.status).toBe(200);
-    expectOnly(uses, 200, 401);
-    expect((await add(99)).status).toBe(401);
-  });
-
   const losing = ({ username }: Person) => ({ username, removed_roles: [administratorRole] });
 
   it.each([
     ["delete each other", "admin-users/delete", (_: Person) => undefined],
     ["take the role from each other", "admin-users/edit", losing],
   ])("%s, and one administrator is left", async (_, name, bodyOf) => {
-    await ready(name);
+    await ready(...ofUsers);
     await inRounds(async (round) => {
       await onlyAdministrators(0);
       const people = await times(() => anAdministrator(stack.sql), round % 2 ? 2 : atOnce);
@@ -331,7 +291,7 @@ describe("Fifty at once", () => {
     ["delete themselves", "admin-users/delete", (_: Person) => undefined],
     ["give up the role", "admin-users/edit", losing],
   ])("administrators %s, and the last one cannot", async (_, name, bodyOf) => {
-    await ready(name);
+    await ready(...ofUsers);
     await inRounds(async () => {
       await onlyAdministrators(0);
       const people = await times(() => anAdministrator(stack.sql));
@@ -370,6 +330,43 @@ describe("Fifty at once", () => {
       }
       await onlyAdministrators(1);
     });
+  });
+
+  it("give roles to one user, and permissions to one role, and nobody exceeds the limits", async () => {
+    await ready("admin-users/edit", "admin-roles/edit");
+    const { sql } = stack;
+    const roles = await Promise.all(Array.from({ length: 210 }, () => aRole(sql)));
+    await sql`
+      insert into permissions (name) select 'Many ' || number from generate_series(1, 510) as number
+    `;
+    const many = (await sql`select id from permissions where name like 'Many %'`).map(({ id }) => id);
+    await inRounds(async () => {
+      const user = await aUser(sql);
+      const role = await aRole(sql);
+
+      const replies = await times((number) =>
+        number % 2
+          ? post("admin-users/edit", user.id, {
+              username: user.username,
+              added_roles: roles.slice(number * 4, number * 4 + 12).map(({ id }) => id),
+            })
+          : post("admin-roles/edit", role.id, {
+              name: role.name,
+              added_permissions: many.slice(number * 10, number * 10 + 25),
+            }),
+      );
+
+      expectOnly(replies, 200, 400);
+      const [held] = await sql`
+        select
+          (select count(*)::int from user_roles where user_id = ${user.id}) as roles,
+          (select count(*)::int from role_permissions where role_id = ${role.id}) as permissions
+      `;
+      expect(held?.roles).toBeLessThanOrEqual(200);
+      expect(held?.permissions).toBeLessThanOrEqual(500);
+      expect(held?.roles).toBeGreaterThan(150);
+    });
+    await expectConsistency();
   });
 
   /** The changes that a caller made after the latest one of a record. */
