@@ -176,15 +176,6 @@ describe("A change whose answer is lost", () => {
     return () => stack.dataApi.intercept(undefined);
   });
 
-  it("is done once, and answered", async () => {
-    const role = name();
-
-    expect((await addRole({ name: role }, {})).body).toEqual(envelope(200, "Role added"));
-
-    stack.dataApi.intercept(undefined);
-    expect(await countOf(role)).toBe(1);
-  });
-
   const ownRole = async (person: Person) => (await roleIdsOf(stack.sql, person))[0] ?? 0;
   const ending: readonly [string, string, (person: Person) => Promise<Omit<Request, "as">>][] = [
     ["session", "admin-users/logout", async ({ id }) => ({ path: { id } })],

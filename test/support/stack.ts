@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, inject } from "vitest";
 import { type PageHandler, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
-import type { DataApiOptions } from "../../infra/aws-local/data-api/server.ts";
 import { freePort } from "../../infra/aws-local/http/free-port.ts";
 import { invokeApi } from "../../infra/aws-local/lambda/invoke-api.ts";
 import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
@@ -67,7 +66,6 @@ export interface StackOptions {
   readonly from?: "blank" | "demo";
   /** Whether it has a PostgreSQL of its own, which the test stops. */
   readonly ownPostgres?: boolean;
-  readonly dataApi?: Partial<DataApiOptions>;
   /** Origins of the admin panel. */
   readonly allowedOrigins?: readonly string[];
   /** Whether there are the file service, S3 with its buckets, and its images under `/images/`. */
@@ -98,7 +96,6 @@ export const signInPanel = `${panelOrigin}/start`;
 export async function startStack({
   from = "blank",
   ownPostgres = false,
-  dataApi: options = {},
   allowedOrigins = [panelOrigin],
   uploads = false,
   signIn,
@@ -116,7 +113,7 @@ export async function startStack({
   const sql = openDatabase(`${databaseUrl}/${database}`);
   const texts = newSignInSecrets();
   const secrets = postgres ? newSecrets(postgres.url) : inject("secrets");
-  const dataApi = await startDataApi({ databaseUrl, secrets: { ...secrets, ...texts }, key, ...options });
+  const dataApi = await startDataApi({ databaseUrl, secrets: { ...secrets, ...texts }, key });
   useDatabase(database, dataApi.url, allowedOrigins);
   if (postgres) await migrate();
   if (from === "blank") await addClients(sql);
