@@ -84,19 +84,32 @@ export interface Batch {
 const batchLines = 250;
 const batchBytes = 512 * 1024;
 
-/** The lines in batches; of an empty file one that is empty. */
+/**
+ * The lines in batches; of an empty file one that is empty. A record has one line in each: with several the database
+ * would have to split the batch, while edits of all its records wait.
+ */
 export async function* batchesOf(lines: AsyncIterable<FileLine>): AsyncGenerator<Batch> {
   let batch: FileLine[] = [];
   let bytes = 0;
+  const records = new Set<string>();
   for await (const line of lines) {
     const length = isRefusal(line.content) ? 0 : line.end - line.start;
-    if (batch.length === batchLines || (batch.length > 0 && bytes + length > batchBytes)) {
+    const record = recordOf(line.content);
+    if (batch.length === batchLines || (batch.length > 0 && bytes + length > batchBytes) || records.has(record)) {
       yield { lines: batch, isLast: false };
       batch = [];
       bytes = 0;
+      records.clear();
     }
     batch.push(line);
     bytes += length;
+    if (record !== "") records.add(record);
   }
   yield { lines: batch, isLast: true };
+}
+
+/** The record that a line is about; empty if it is refused, or about a relation. */
+function recordOf(content: CatalogueLine | Refusal): string {
+  if (isRefusal(content) || "to" in content) return "";
+  return `${content.kind} ${content.kind === "client" ? content.id : content.externalId}`;
 }
