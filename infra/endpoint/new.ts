@@ -49,7 +49,6 @@ export async function copyEndpoint(root: string, input: NewEndpoint): Promise<st
   const [, declared = "", contract = ""] = /\{ (\w+) \} from "[./]*(lib\/contract\/.+)"/.exec(handler) ?? [];
   const newDeclared = nameOf(name, input.method, declared);
   await copyExport(contract, declared, newDeclared);
-  renames[declared] = newDeclared;
 
   const [, module, queries = ""] = /\* as (\w+) from "[./]*(lib\/queries\/.+)"/.exec(handler) ?? [];
   const [, query = ""] = new RegExp(`\\b${module}\\.(\\w+)\\(`).exec(handler) ?? [];
@@ -57,6 +56,8 @@ export async function copyEndpoint(root: string, input: NewEndpoint): Promise<st
     await copyExport(queries, query, newDeclared);
     renames[`${module}.${query}`] = `${module}.${newDeclared}`;
   }
+  // The copied query keeps the sibling's input, and would not find its own name imported.
+  renames[declared] = newDeclared;
 
   const [, change] = /\bchange\("(\w+)"/.exec(handler) ?? [];
   if (change) {
