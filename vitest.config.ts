@@ -54,8 +54,6 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     // Tests wait for PostgreSQL, for processes and for timeouts. Each worker needs up to 2 GB.
     maxWorkers: Math.min(availableParallelism() + 2, 8),
-    // Each environment of a function has a heap of its own; helping one another to clear them, threads mostly wait.
-    execArgv: ["--single-threaded-gc"],
     // Each file has a database and a service of its own; loading the same modules for each took a fifth of the time.
     isolate: false,
     sequence: { sequencer: LongTestsFirst },
