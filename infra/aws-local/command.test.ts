@@ -120,7 +120,7 @@ describe("aws-local data-api", () => {
     return records;
   };
 
-  it("answers with what it prints, and keeps its data where it is told to", async () => {
+  it("responds with what it prints, and keeps its data where it is told to", async () => {
     const first = await start("data-api", "--data", "kept");
     await select(first.variables, "create table things (name text)");
     await first.stop();

@@ -61,7 +61,7 @@ describe.skipIf(!hasSharedCache)("The door behind the edge", () => {
       ]);
   });
 
-  it("answers 403 in the envelope without a key, and by a wrong one, which the panel can read", async () => {
+  it("returns 403 in the envelope without a key, and by a wrong one, which the panel can read", async () => {
     for (const path of paths)
       for (const headers of [{}, { "x-api-key": "mine" }]) {
         const response = await direct(path, { headers: { ...cookie(), ...headers, Origin: panelOrigin } });
@@ -86,7 +86,7 @@ describe.skipIf(!hasSharedCache)("The door behind the edge", () => {
 });
 
 describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () => {
-  it("answers from the cache for ten minutes, then with the stale copy while it asks the origin", async () => {
+  it("responds from the cache for ten minutes, then with the stale copy while it asks the origin", async () => {
     const { id, slug } = await aContributor(stack.sql, { first_name: "Before" });
     const read = () => cache.send(`/contributor/slug/${slug}`);
     const named = (first_name: string) => expect.stringContaining(`"first_name":"${first_name}"`);
@@ -160,7 +160,7 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
     expect(JSON.stringify(other)).not.toContain("secret");
   });
 
-  it("answers HEAD, and 304 for a matching ETag, from the cached answer of a GET", async () => {
+  it("responds to HEAD, and by 304 for a matching ETag, from the cached response of a GET", async () => {
     const { slug } = await aContributor(stack.sql);
     const { headers } = await cache.send(`/contributor/slug/${slug}`);
 
@@ -185,7 +185,7 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
     expect(await cache.send(otherUrl)).toMatchObject({ cache: "MISS" });
   });
 
-  it("does not cache administrative answers, random slugs and errors", async () => {
+  it("does not cache administrative responses, random slugs and errors", async () => {
     const { id } = await aContributor(stack.sql, { first_name: "Administered" });
     const paths = [
       "/admin-contributors?client=1",

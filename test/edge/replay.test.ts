@@ -7,7 +7,7 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { numbers } from "../support/seed.ts";
 import { pick, urlsOf, zipf } from "./replay/catalogue.ts";
 import { type Change, changes, readChanges, type Target } from "./replay/changes.ts";
-import { type Answer, type Site, startSite, withoutRandom } from "./replay/site.ts";
+import { type ReadResponse, type Site, startSite, withoutRandom } from "./replay/site.ts";
 import { type Excuse, openWitness, type Time, type Witness } from "./replay/witness.ts";
 import { hasSharedCache } from "./shared-cache.ts";
 
@@ -18,7 +18,7 @@ const count = Number(REPLAY_COUNT);
 const readsPerSecond = 38;
 
 const bound: Time = 8_000;
-/** Of an answer that took long: the edge keeps it for 5 s, and sends it once more while it fetches the next one. */
+/** Of a response that took long: the edge keeps it for 5 s, and sends it once more while it fetches the next one. */
 const boundOfSlowReads: Time = 10_000;
 /** For so long a run that broke off has the lease. */
 const leaseTime: Time = 5_000;
@@ -80,7 +80,7 @@ beforeAll(async () => {
       noticeAll();
       return true;
     },
-    onAnswer: (url, answer, startedAt) => witness.hear(url, answer(), startedAt, now),
+    onResponse: (url, response, startedAt) => witness.hear(url, response(), startedAt, now),
   });
 });
 
@@ -116,12 +116,12 @@ const readUrls = (text: string): string[] =>
 
 const target = async (): Promise<Target> => await pick(site.sql, next, ++changeNumber);
 
-async function read(url: string): Promise<Answer> {
+async function read(url: string): Promise<ReadResponse> {
   const { status, text } = await site.cache.send(url, { headers: gzip });
   return { status, text: withoutRandom(text) };
 }
 
-/** Gives what excuses old answers, until a notification. */
+/** Gives what excuses old responses, until a notification. */
 async function make(change: Change, to: Target): Promise<Excuse | undefined> {
   if (change.isPanel) {
     await change.make(to, site);
@@ -161,10 +161,10 @@ async function urlsAbout({ contributor, publisher, others }: Target): Promise<st
 }
 
 describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, () => {
-  it("answers 99 of 100 reads of a day with 200 changes", async () => {
+  it("serves 99 of 100 reads of a day with 200 changes", async () => {
     const readsBetweenChanges = Math.round((readsPerSecond * 86_400) / 200);
     /**
-     * As fast as this machine can. An answer to HEAD comes from the copy of one to GET. Two reads of a URL tell what more
+     * As fast as this machine can. A response to HEAD comes from the copy of one to GET. Two reads of a URL tell what more
      * would: if the second one missed, so would each.
      */
     const readMany = async (wanted: number): Promise<number> => {
@@ -216,9 +216,9 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, ()
       witness.hear(url, await site.ask(url), askedAt, now);
       await pass(bound + step);
       const sentAt = now;
-      const answer = await read(url);
-      if (answer.status >= 500) failures.push(`${url}: ${answer.status}`);
-      witness.read(url, answer, sentAt, now);
+      const response = await read(url);
+      if (response.status >= 500) failures.push(`${url}: ${response.status}`);
+      witness.read(url, response, sentAt, now);
     };
 
     /** Of a change, as soon as it should be known. */
@@ -252,7 +252,7 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, ()
       noticeAll();
     };
 
-    /** Answers may be old until 8 s after its end, also those whose change came shortly before. */
+    /** Responses may be old until 8 s after its end, also those whose change came shortly before. */
     const fault = async (at: number, work: () => Promise<unknown>) => {
       await pass(startedAt + at * 1_000 - now);
       const excuse = witness.excuse({ from: now - bound, to: Number.POSITIVE_INFINITY });
@@ -269,7 +269,7 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, ()
       noticeAll();
     };
 
-    /** A read sees the database before a change, and answers after the change has been invalidated. */
+    /** A read sees the database before a change, and responds after the change has been invalidated. */
     const slowReads: boolean[] = [];
     const readSlowly = async (at: number) => {
       await pass(startedAt + at * 1_000 - now);
@@ -338,7 +338,7 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, ()
     );
     expect(failures).toEqual([]);
     expect(oldest.filter(({ milliseconds }) => milliseconds > bound)).toEqual([]);
-    // Otherwise the edge kept no answer that took long.
+    // Otherwise the edge kept no response that took long.
     expect(slowReads).toContain(true);
   });
 

@@ -24,7 +24,7 @@ describe("GET /admin-contributors", () => {
   beforeEach(() => stack.sql`delete from contributors`);
   const list = (query: Query = {}) => get("list", { client: 1, ...query });
 
-  it("answers 200 with every field, unpublished ones included", async () => {
+  it("returns 200 with every field, unpublished ones included", async () => {
     const hidden = await aContributor(stack.sql, { first_name: "A", public: false, client_id: 1 });
     const shown = await aContributor(stack.sql, { first_name: "B", last_name: "One", image: "avatars/one.webp" });
 
@@ -40,7 +40,7 @@ describe("GET /admin-contributors", () => {
     });
   });
 
-  it("answers 200 with type, visibility and client where they are included, before who is editing", async () => {
+  it("returns 200 with type, visibility and client where they are included, before who is editing", async () => {
     const own = await aContributor(stack.sql, { first_name: "A", type: "author", public: false, client_id: 1 });
     await aContributor(stack.sql, { first_name: "B" });
     const other = await aUser(stack.sql);
@@ -59,7 +59,7 @@ describe("GET /admin-contributors", () => {
 });
 
 describe("GET /admin-contributors/id/{id}", () => {
-  it("answers 200 with every field, relations to unpublished contributors included", async () => {
+  it("returns 200 with every field, relations to unpublished contributors included", async () => {
     const { friend, description, alias, relation, ...ada } = await aWholeContributor(stack.sql);
     await stack.sql`update contributors set public = false, first_name = 'Hidden' where id = ${friend.id}`;
     await stack.sql`insert into contributor_links values (${ada.id}, 0, 'https://example.com/ada')`;
@@ -78,7 +78,7 @@ describe("GET /admin-contributors/id/{id}", () => {
     });
   });
 
-  it("answers 200 with what an edit sets and the interface does not show, where it is included", async () => {
+  it("returns 200 with what an edit sets and the interface does not show, where it is included", async () => {
     const mangaka = await aContributor(stack.sql, { type: "author and artist", public: false, client_id: 2 });
     const plain = await aContributor(stack.sql);
     const fields = ({ id }: Entry, query: Query) => get("id", query, id).then(Object.entries);
@@ -101,7 +101,7 @@ describe("POST /admin-contributors/add", () => {
   const add = (body: unknown, query: Query = {}) =>
     stack.call("admin-contributors/add", { as: editor.token, body, query });
 
-  it("answers 200 and adds an unpublished contributor, shared or a client's own", async () => {
+  it("returns 200 and adds an unpublished contributor, shared or a client's own", async () => {
     const forged = { public: true, id: 77, slug: "mine" };
 
     const { body } = await add({ first_name: " Émile ", last_name: "Zola", ...forged });
@@ -125,7 +125,7 @@ describe("POST /admin-contributors/add", () => {
     ["\u0149", "\u0149".toUpperCase()],
     ["Ursula Le Guin", " URSULA", "le guin "],
     ["Hergé", "hergé", ""],
-  ])("answers 409 to the whole name of %s, whatever its case: %s %s", async (present, first_name, last_name = "") => {
+  ])("returns 409 to the whole name of %s, whatever its case: %s %s", async (present, first_name, last_name = "") => {
     const [first = "", ...rest] = present.split(" ");
     expect((await add({ first_name: first, last_name: rest.join(" ") })).status).toBe(200);
 
@@ -143,7 +143,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
   };
   const whole = () => aWholeContributor(stack.sql);
 
-  it("answers 200 and changes all fourteen fields at once", async () => {
+  it("returns 200 and changes all fourteen fields at once", async () => {
     const [contributor, other] = [await whole(), await whole()];
     const first_name = name();
 
@@ -189,7 +189,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect(await get("id", {}, other.id)).toMatchObject(untouched);
   });
 
-  it("answers 200 to links as strings and as the objects that the detail shows, and keeps them as they were", async () => {
+  it("returns 200 to links as strings and as the objects that the detail shows, and keeps them as they were", async () => {
     const contributor = await whole();
     const [one, other] = ["https://example.com/a?b=%C3%A9", "http://www.example.org"];
 
@@ -202,7 +202,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect((await saved(contributor, { links })).links).toEqual(links);
   });
 
-  it("answers 200 and sets missing fields to their defaults", async () => {
+  it("returns 200 and sets missing fields to their defaults", async () => {
     const { id, slug, alias, description, relation } = await whole();
     await edit({ id, slug }, { links: ["https://example.com"], public: true });
 
@@ -217,7 +217,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     ]);
   });
 
-  it("answers 200 and removes elements that are both modified and removed, given by id or object", async () => {
+  it("returns 200 and removes elements that are both modified and removed, given by id or object", async () => {
     const { alias, description, relation, ...contributor } = await whole();
 
     const shown = await saved(contributor, {
@@ -235,7 +235,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     ["descriptions", 40, (number: number) => ({ description: `Text ${number}`, language: "English" })],
     ["aliases", 200, (number: number) => `Alias ${number}`],
     ["relations", 100, (number: number, relation_id: number) => ({ relation_id, relation_type: `friend ${number}` })],
-  ])("answers 400 to more %s than %i, and counts what is removed", async (kind, most, element) => {
+  ])("returns 400 to more %s than %i, and counts what is removed", async (kind, most, element) => {
     const [contributor, other] = [await whole(), await aContributor(stack.sql)];
     const elements = Array.from({ length: most }, (_, number) => element(number, other.id));
 
@@ -249,7 +249,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect((await saved(contributor, { [`added_${kind}`]: again }))[kind]).toHaveLength(most);
   });
 
-  it("answers 200 and adds no alias and no relation that is there already, nor one twice", async () => {
+  it("returns 200 and adds no alias and no relation that is there already, nor one twice", async () => {
     const contributor = await whole();
     const relation = (relation_type: string) => ({ relation_id: contributor.friend.id, relation_type });
     const body = {
@@ -271,7 +271,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect(await stack.sql`select version from contributors where id = ${contributor.id}`).toEqual([{ version: 2 }]);
   });
 
-  it("answers 200 and adds an alias and a relation again that it removes", async () => {
+  it("returns 200 and adds an alias and a relation again that it removes", async () => {
     const { alias, relation, friend, ...contributor } = await whole();
     const former = { relation_id: friend.id, relation_type: "friend" };
     const removed = { removed_aliases: [alias], removed_relations: [relation] };
@@ -282,7 +282,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect(shown.relations).toEqual([expect.objectContaining(former)]);
   });
 
-  it("answers 200 and stores the English names of languages, given by code, or by name in any case", async () => {
+  it("returns 200 and stores the English names of languages, given by code, or by name in any case", async () => {
     const contributor = await whole();
     const languages = ["de", "english", "norwegian BOKMÅL", "cOCKNEY"];
     await edit(contributor, { added_descriptions: languages.map((language) => ({ description: "Neu", language })) });
@@ -297,7 +297,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
 });
 
 describe("DELETE /admin-contributors/delete/{id}", () => {
-  it("answers 200, removes all that belongs to the contributor and lists its avatar for removal", async () => {
+  it("returns 200, removes all that belongs to the contributor and lists its avatar for removal", async () => {
     const { sql } = stack;
     const { id, slug, friend } = await aWholeContributor(sql);
     await aSeries(sql, { by: { id, slug } });

@@ -49,7 +49,7 @@ async function aWholeUser(username: string) {
 }
 
 describe("GET /admin-users", () => {
-  it("answers 200 with users, their roles and images", async () => {
+  it("returns 200 with users, their roles and images", async () => {
     const user = await aWholeUser("Whole Record");
 
     expect(await list({ search: "whole record" })).toEqual({
@@ -60,7 +60,7 @@ describe("GET /admin-users", () => {
     });
   });
 
-  it("answers 200 with the users of a role by the names that they have now", async () => {
+  it("returns 200 with the users of a role by the names that they have now", async () => {
     const [role, other] = [await aRole(stack.sql), await aRole(stack.sql)];
     const [first, second] = [await aUser(stack.sql, "Moving a"), await aUser(stack.sql, "Moving b")];
     for (const user of [first, second]) await give(stack.sql, user, role);
@@ -75,7 +75,7 @@ describe("GET /admin-users", () => {
     expect(await list({ role: "", search: "moving" })).toMatchObject({ max: 2 });
   });
 
-  it("answers 200 with the users of a role in order when one got it while being renamed", async () => {
+  it("returns 200 with the users of a role in order when one got it while being renamed", async () => {
     const role = await aRole(stack.sql);
     const [early, late] = [await aUser(stack.sql, "Meanwhile a"), await aUser(stack.sql, "Meanwhile b")];
     await give(stack.sql, late, role);
@@ -91,7 +91,7 @@ describe("GET /admin-users", () => {
     expect(await found({ role: role.id })).toEqual(["Meanwhile b", "Meanwhile c"]);
   });
 
-  it("answers 200 with nobody for what is no role's id", async () => {
+  it("returns 200 with nobody for what is no role's id", async () => {
     for (const role of ["999999", "Administrator", "1 or 1=1", "-1", "9".repeat(20)])
       expect([role, await list({ role })]).toEqual([role, { users: [], max: 0, from: 0, to: 0 }]);
   });
@@ -112,7 +112,7 @@ describe("GET /admin-users, longer than one page", () => {
   });
 
   it.each(["name-asc", "name-desc", "registered-asc", "registered-desc"])(
-    "answers 200 with everybody, and with the users of a role, once, in the order %s, with and without a search",
+    "returns 200 with everybody, and with the users of a role, once, in the order %s, with and without a search",
     async (order) => {
       const role = await aRole(stack.sql);
       await stack.sql`
@@ -146,7 +146,7 @@ describe("GET /admin-users, longer than one page", () => {
 });
 
 describe("GET /admin-users/id/{id}", () => {
-  it("answers 200 with the user, and null for an image that is not there", async () => {
+  it("returns 200 with the user, and null for an image that is not there", async () => {
     const user = await aWholeUser("Ada Whole");
 
     expect((await call("id", user.id)).body).toEqual({
@@ -157,7 +157,7 @@ describe("GET /admin-users/id/{id}", () => {
     expect((await call("id", editor.id)).body.profile_image).toBeNull();
   });
 
-  it("answers 200 with logged_in for a user with a session that is neither expired nor revoked", async () => {
+  it("returns 200 with logged_in for a user with a session that is neither expired nor revoked", async () => {
     const user = await aUser(stack.sql);
     const loggedIn = async () => (await call("id", user.id)).body.logged_in;
 
@@ -176,7 +176,7 @@ describe("POST /admin-users/edit/{id}", () => {
   const rowOf = async ({ id }: { id: number }) =>
     (await stack.sql`select username, slug, age_verified from users where id = ${id}`)[0];
 
-  it("answers 200 and changes name and age verification, not the slug; missing fields become their defaults", async () => {
+  it("returns 200 and changes name and age verification, not the slug; missing fields become their defaults", async () => {
     const user = await aUser(stack.sql, "Before");
     const [role] = await roles(1);
     await give(stack.sql, user, ...(role ? [role] : []));
@@ -188,7 +188,7 @@ describe("POST /admin-users/edit/{id}", () => {
     expect(await roleIdsOf(stack.sql, user)).toEqual([role?.id]);
   });
 
-  it("answers 200 and adds and removes roles; one in both lists is removed, and without any is the default one", async () => {
+  it("returns 200 and adds and removes roles; one in both lists is removed, and without any is the default one", async () => {
     const user = await aUser(stack.sql);
     const [kept, lost, won, both] = (await roles(4)).map(({ id }) => id).sort((a, b) => a - b);
     await give(stack.sql, user, { id: kept ?? 0 }, { id: lost ?? 0 });
@@ -205,7 +205,7 @@ describe("POST /admin-users/edit/{id}", () => {
 });
 
 describe("DELETE /admin-users/delete/{id}", () => {
-  it("answers 200, deletes the user with roles and locks, and lists the image for removal", async () => {
+  it("returns 200, deletes the user with roles and locks, and lists the image for removal", async () => {
     const { sql } = stack;
     const [user, other, edited] = [await aUser(sql), await aUser(sql), await aUser(sql)];
     await give(sql, user, await aRole(sql));
@@ -223,7 +223,7 @@ describe("DELETE /admin-users/delete/{id}", () => {
     ]);
   });
 
-  it("answers 200 to callers who delete themselves", async () => {
+  it("returns 200 to callers who delete themselves", async () => {
     const { id, token } = await holderOf(stack.sql, "delete-users");
 
     expect((await call("delete", id, undefined, token)).status).toBe(200);
@@ -235,7 +235,7 @@ describe("POST /admin-users/logout/{id}", () => {
   const logOut = async (id: number, as?: string) => (await call("logout", id, undefined, as)).body;
   const listUsers = async (as: string) => (await stack.call("admin-users/list", { as, query: { limit: 1 } })).status;
 
-  it("answers 200 and ends every session of the user, nobody else's", async () => {
+  it("returns 200 and ends every session of the user, nobody else's", async () => {
     const user = await holderOf(stack.sql, "view-users");
     const tokens = [user.token, await aSession(stack.sql, user.id)];
     for (const token of tokens) expect(await listUsers(token)).toBe(200);
@@ -247,7 +247,7 @@ describe("POST /admin-users/logout/{id}", () => {
     expect((await unchanged(stack, () => call("logout", user.id))).body).toEqual(loggedOut);
   });
 
-  it("answers 200 to callers who log themselves out, and to moderators who log an editor out", async () => {
+  it("returns 200 to callers who log themselves out, and to moderators who log an editor out", async () => {
     const moderator = await holderOf(stack.sql, "edit-users");
     const other = await holderOf(stack.sql, "view-contributors", "edit-contributors", "add-contributors");
 
@@ -256,7 +256,7 @@ describe("POST /admin-users/logout/{id}", () => {
     expect(await logOut(moderator.id, moderator.token)).toEqual(unauthorized);
   });
 
-  it("answers 403 where the user has all permissions of the caller, and more", async () => {
+  it("returns 403 where the user has all permissions of the caller, and more", async () => {
     const slightlyMore = await holderOf(stack.sql, "view-users", "edit-users", "delete-users", "view-contributors");
 
     for (const { id } of [await anAdministrator(stack.sql), slightlyMore])

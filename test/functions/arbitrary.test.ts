@@ -50,7 +50,7 @@ const asked = endpoints.filter(({ needsSignIn }) => !needsSignIn);
 describe.each(asked.map((each) => [endpointPath(each), each] as const))(
   "Arbitrary requests to %s",
   (name, declaration) => {
-    it("get only declared answers, and never a 5xx", async () => {
+    it("get only declared responses, and never a 5xx", async () => {
       await fc.assert(
         fc.asyncProperty(requestTo(declaration), async (request) => {
           // The call itself checks the response against the declaration.

@@ -27,7 +27,7 @@ describe("GET /contributors", () => {
   const list = async (query: Readonly<Record<string, string | number>> = {}) =>
     await read("contributors/list", { client: 1, ...query });
 
-  it("answers 200 with every field of the interface, or without what there is not", async () => {
+  it("returns 200 with every field of the interface, or without what there is not", async () => {
     const names = { first_name: "Ursula K.", last_name: "Le Guin" };
     const contributor = await aContributor(stack.sql, { ...names, gender: "female", image: "avatars/le-guin.webp" });
     const { id } = await aContributor(stack.sql, { first_name: "Hergé" });
@@ -53,7 +53,7 @@ describe("GET /contributors", () => {
     expect(Object.keys(linked)).toEqual(["id", "first_name", "last_name", "slug", "image", "gender", "series_count"]);
   });
 
-  it("answers 200 without unpublished ones, and with an exact max while rows come, change and go", async () => {
+  it("returns 200 without unpublished ones, and with an exact max while rows come, change and go", async () => {
     const [first] = await Promise.all(
       Array.from({ length: 20 }, (_, n) => aContributor(stack.sql, { client_id: n % 2 ? 1 : null })),
     );
@@ -70,7 +70,7 @@ describe("GET /contributors", () => {
     expect([max, contributors.length]).toEqual([17, 17]);
   });
 
-  it("answers 200 counting series in the client's scope, with a new random_series of them each time", async () => {
+  it("returns 200 counting series in the client's scope, with a new random_series of them each time", async () => {
     const contributor = await aContributor(stack.sql);
     await aSeries(stack.sql, { by: contributor }, { name: "Foreign", client_id: 2 });
     for (const name of ["One", "Two", "Three"]) await aSeries(stack.sql, { by: contributor }, { name });
@@ -84,7 +84,7 @@ describe("GET /contributors", () => {
     expect(drawn).toEqual(new Set(["One", "Two", "Three"]));
   });
 
-  it("answers 200 finding a contributor by any of many long aliases, which no row of an index has room for", async () => {
+  it("returns 200 finding a contributor by any of many long aliases, which no row of an index has room for", async () => {
     const longest = (first: number) =>
       Array.from({ length: 255 }, (_, n) => String.fromCodePoint(0xac00 + ((first + 7_919 * n) % 11_172))).join("");
     const { id } = await aContributor(stack.sql, { first_name: longest(1), last_name: longest(2) });
@@ -98,7 +98,7 @@ describe("GET /contributors", () => {
 });
 
 describe("GET /publishers", () => {
-  it("answers 200 with every field of the interface, and with empty strings where nothing is known", async () => {
+  it("returns 200 with every field of the interface, and with empty strings where nothing is known", async () => {
     const fields = { name: "Kōdansha", slug: "kodansha", country: "Japan", website: "https://www.kodansha.co.jp" };
     const more = { headquarter: "Tokyo", founding_date: "1909-11-17", image_source: "Wikimedia" };
     const all = { ...fields, ...more, short_name: "KDS", image: "publishers/kodansha.webp" };
@@ -140,7 +140,7 @@ describe("GET /publishers", () => {
 describe("GET /contributor/slug/{slug}", () => {
   const find = async (slug: string) => (await lookUp("contributor/slug", slug)).body;
 
-  it("answers 200 with every field of the interface", async () => {
+  it("returns 200 with every field of the interface", async () => {
     const names = { first_name: "Christopher", last_name: "Tolkien" };
     const other = await aContributor(stack.sql, names);
     const fields = { first_name: "J. R. R.", last_name: "Tolkien", slug: "j-r-r-tolkien", gender: "male" };
@@ -178,7 +178,7 @@ describe("GET /contributor/slug/{slug}", () => {
     });
   });
 
-  it("answers 304 to a client that has the response, with W/ or without, and 200 after it has changed", async () => {
+  it("returns 304 to a client that has the response, with W/ or without, and 200 after it has changed", async () => {
     const { id, slug } = await aContributor(stack.sql);
     const { headers } = await lookUp("contributor/slug", slug);
     const tag = headers.get("etag") ?? "";
@@ -194,7 +194,7 @@ describe("GET /contributor/slug/{slug}", () => {
     expect((await again(tag)).status).toBe(200);
   });
 
-  it("answers 404 to the slug of an unpublished contributor", async () => {
+  it("returns 404 to the slug of an unpublished contributor", async () => {
     const { slug } = await aContributor(stack.sql, { public: false });
 
     expect(await find(slug)).toEqual(envelope(404, "Contributor not found"));
@@ -204,7 +204,7 @@ describe("GET /contributor/slug/{slug}", () => {
 describe("GET /publisher/slug/{slug}", () => {
   const find = async (slug: string) => (await lookUp("publisher/slug", slug)).body;
 
-  it("answers 200 with every field of the interface", async () => {
+  it("returns 200 with every field of the interface", async () => {
     const imprint = await aPublisher(stack.sql, { name: "Tor", slug: "tor", image: "publishers/tor.webp" });
     const fields = { name: "Macmillan", slug: "macmillan", country: "United Kingdom" };
     const website = "https://www.us.macmillan.com:443/publishers?x=1";
@@ -252,7 +252,7 @@ describe.each([
     await add(stack.sql, { slug: "foreign", client_id: 2 });
   });
 
-  it("answers 200 with a string; each shared or own record is equally likely", async () => {
+  it("returns 200 with a string; each shared or own record is equally likely", async () => {
     for (const [slug, client_id] of [
       ["shared", null],
       ["own", 1],
@@ -269,7 +269,7 @@ describe.each([
     for (const drawn of Object.values(counts)) expect(drawn?.length).toBeGreaterThan(55);
   });
 
-  it("answers 404 when there is none for the client", async () => {
+  it("returns 404 when there is none for the client", async () => {
     expect(await read(name)).toEqual(envelope(404, message));
   });
 });
@@ -294,7 +294,7 @@ describe.each([
 ] as const)("$title", ({ endpoint, field, relation, owner, link: [links, column] }) => {
   const listOf = async ({ id }: Entry, query = {}) => await read(endpoint, { client: 1, ...query }, { id });
 
-  it("answers 200 with every field of the interface", async () => {
+  it("returns 200 with every field of the interface", async () => {
     const entry = await owner();
     const fields = { name: "AKIRA", slug: "akira", type: "manga", origin: "Japan" };
     const { id: series_id } = await aSeries(stack.sql, { [relation]: entry }, fields);
@@ -331,7 +331,7 @@ describe.each([
     });
   });
 
-  it("answers 200 with the first volume where none has a cover, and without the field where there is none", async () => {
+  it("returns 200 with the first volume where none has a cover, and without the field where there is none", async () => {
     const entry = await owner();
     const { id } = await aSeries(stack.sql, { [relation]: entry }, { name: "A" });
     await stack.sql`insert into volumes (series_id, number) values (${id}, 2), (${id}, 1)`;

@@ -50,7 +50,7 @@ function delayFirstCall() {
 }
 
 describe("Changes that wait for a lock past their deadline", () => {
-  it("answer 503 with Retry-After, and are not done afterwards", async () => {
+  it("return 503 with Retry-After, and are not done afterwards", async () => {
     const roles = Array.from({ length: 12 }, name);
 
     const replies = await whileLocked(() => Promise.all(roles.map((role) => add(role))));
@@ -74,7 +74,7 @@ describe("Changes that wait for a lock past their deadline", () => {
     expect(bodies(replies)).toEqual([unauthorized, forbidden]);
   });
 
-  it("answer 403 when the permission is taken while they wait", async () => {
+  it("return 403 when the permission is taken while they wait", async () => {
     const editor = await holderOf(stack.sql, "add-roles");
     const role = name();
 
@@ -149,7 +149,7 @@ describe("An attempt whose connection breaks", () => {
 });
 
 describe("A change whose outcome stays unknown", () => {
-  it("answers 503 and does not say that nothing was changed", async () => {
+  it("returns 503 and does not say that nothing was changed", async () => {
     const role = name();
     stack.dataApi.intercept(() => ({ kind: "drop-after" }));
 

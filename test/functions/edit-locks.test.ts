@@ -170,7 +170,7 @@ describe.each(resources)("Edit locks of $resource", ({ resource, noun, make, nam
     const released = envelope(200, "Lock released");
     beforeEach(() => open(editor.token));
 
-    it("answers 200 and releases the caller's own lock, on this record alone, also when there is none", async () => {
+    it("returns 200 and releases the caller's own lock, on this record alone, also when there is none", async () => {
       const another = (await make(stack.sql)).id;
       await open(editor.token, {}, another);
       const recorded = await stack.sql`select id from changes`;
@@ -181,11 +181,11 @@ describe.each(resources)("Edit locks of $resource", ({ resource, noun, make, nam
       expect(await stack.sql`select id from changes`).toEqual(recorded);
     });
 
-    it("answers 200 and leaves another person's lock", async () => {
+    it("returns 200 and leaves another person's lock", async () => {
       expect((await unchanged(stack, () => release(viewer.token))).body).toEqual(released);
     });
 
-    it("answers 404 when the record does not exist, and 412 when it has another version", async () => {
+    it("returns 404 when the record does not exist, and 412 when it has another version", async () => {
       expect((await release(editor.token, 987_654_321)).body).toEqual(missing);
       const { body } = await unchanged(stack, () => release(editor.token, id, { "If-Match": '"7"' }));
       expect(body).toEqual(envelope(412, "Precondition failed"));

@@ -174,7 +174,7 @@ describe("Records and bucket agree", () => {
   });
 });
 
-describe("POST /admin-contributors/update-avatar/{id} while a service does not answer", () => {
+describe("POST /admin-contributors/update-avatar/{id} while a service does not respond", () => {
   const notDone = envelope(503, "Service unavailable, nothing was changed");
   const unknown = envelope(503, "Service unavailable, try again in a few seconds");
 
@@ -195,7 +195,7 @@ describe("POST /admin-contributors/update-avatar/{id} while a service does not a
         failAtSwap("503");
       },
     ],
-  ])("answers 503 with Retry-After once for all its calls: %s", async (_, unavailable, fail) => {
+  ])("returns 503 with Retry-After once for all its calls: %s", async (_, unavailable, fail) => {
     fail();
     const start = Date.now();
 

@@ -99,7 +99,7 @@ describe.each([
   });
 
   describe(resource.updating, () => {
-    it("answers 200 and stores two sizes, cacheable for ever, at the URL in details", async () => {
+    it("returns 200 and stores two sizes, cacheable for ever, at the URL in details", async () => {
       expect((await updateImage({ image })).body).toEqual(updated);
 
       const stored = await key();
@@ -114,7 +114,7 @@ describe.each([
       expect(body[resource.detail]).toBe(`https://images.example.com/${stored}`);
     });
 
-    it("answers 200 with two statements and three requests to S3, and leaves no object of the former image", async () => {
+    it("returns 200 with two statements and three requests to S3, and leaves no object of the former image", async () => {
       await updateImage({ image });
       const before = await key();
       forget();
@@ -129,7 +129,7 @@ describe.each([
       expect([noted.includes(`${before}`), noted.includes(`${after}`)]).toEqual([true, false]);
     });
 
-    it("answers 200 and ignores the claimed type; up to 4 MB, and 413 by the gateway beyond a Lambda event", async () => {
+    it("returns 200 and ignores the claimed type; up to 4 MB, and 413 by the gateway beyond a Lambda event", async () => {
       const large = Buffer.concat([picture, Buffer.alloc(4_200_000)]);
       for (const each of [picture.toString("base64"), dataUrl(picture, "image/svg+xml"), dataUrl(large, "text/html")])
         expect((await updateImage({ image: each })).body).toEqual(updated);
@@ -142,7 +142,7 @@ describe.each([
       expect(status).toBe(413);
     });
 
-    it("answers 400 to an invalid image without any statement, and to one that is too long", async () => {
+    it("returns 400 to an invalid image without any statement, and to one that is too long", async () => {
       const invalid = ["", null, 7, ["x"], "no image!", "http://169.254.169.254/latest/meta-data", "data:,"];
       for (const body of [undefined, {}, "{", ...invalid.map((each) => ({ image: each }))])
         expect(await untouched(() => updateImage(body)), JSON.stringify(body)).toEqual(missingParameters);
@@ -151,14 +151,14 @@ describe.each([
       expect(await untouched(() => updateImage({ image: long }))).toEqual(invalidParameter("image"));
     });
 
-    it("answers 401, 403 and 404, and decodes nothing before", async () => {
+    it("returns 401, 403 and 404, and decodes nothing before", async () => {
       const junk = { image: "junk" };
       expect(await untouched(() => updateImage(junk, "unknown"))).toEqual(unauthorized);
       expect(await untouched(() => updateImage(junk, stranger.token))).toEqual(forbidden);
       expect(await untouched(() => updateImage(junk, editor.token, 987_654))).toEqual(missing);
     });
 
-    it("answers 404 when the record is deleted meanwhile, and leaves no object", async () => {
+    it("returns 404 when the record is deleted meanwhile, and leaves no object", async () => {
       await stack.sql`delete from images_to_remove`;
       const before = await stack.keys();
       const deletion = () => stack.sql`delete from ${identifier(table)} where id = ${record.id}`;
@@ -169,7 +169,7 @@ describe.each([
       expect(await stack.sql`select from images_to_remove where remove_after > now()`).toEqual([]);
     });
 
-    it("answers 500 to a file that is no image, or has too many pixels, and keeps the former", async () => {
+    it("returns 500 to a file that is no image, or has too many pixels, and keeps the former", async () => {
       await updateImage({ image });
       const before = await key();
       const svg = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
@@ -182,7 +182,7 @@ describe.each([
       expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(before)));
     });
 
-    it("answers without a request to any URL in the image", async () => {
+    it("returns without a request to any URL in the image", async () => {
       const requested: (string | undefined)[] = [];
       const server = createServer(({ url }, response) => response.end(String(requested.push(url))));
       await once(server.listen(0, "127.0.0.1"), "listening");
@@ -207,7 +207,7 @@ describe.each([
       forget();
     });
 
-    it("answers 200 with one statement, and removes both sizes and the reference", async () => {
+    it("returns 200 with one statement, and removes both sizes and the reference", async () => {
       const before = await key();
 
       expect((await removeImage()).body).toEqual(removed);
@@ -217,7 +217,7 @@ describe.each([
       for (const each of pairOf(before)) expect(await stack.keys()).not.toContain(each);
     });
 
-    it("answers 500 for a record without an image, and so to all but one of many at once", async () => {
+    it("returns 500 for a record without an image, and so to all but one of many at once", async () => {
       const replies = await Promise.all(Array.from({ length: 8 }, () => removeImage()));
 
       expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(500)]);
@@ -225,7 +225,7 @@ describe.each([
     });
   });
 
-  it.runIf(table === "users")("answer 403 where the user outranks the caller, also since a moment ago", async () => {
+  it.runIf(table === "users")("return 403 where the user outranks the caller, also since a moment ago", async () => {
     const { id, token } = await anAdministrator(stack.sql);
     const [own, before] = [await updateImage({ image }, token, id), await stack.keys()];
     const promotion = () => stack.sql`
@@ -276,7 +276,7 @@ describe("An instance without uploads", () => {
   const administrator = useAdministrator(without);
   const uploading = endpoints.filter(({ needsFileService }) => needsFileService).map(endpointPath);
 
-  it.each(uploading)("answers 503 to %s, whoever sends whatever, and touches nothing", async (name) => {
+  it.each(uploading)("returns 503 to %s, whoever sends whatever, and touches nothing", async (name) => {
     without.dataApi.calls.length = 0;
     const body = name.includes("update") ? { image: "data:image/png;base64,AAAA" } : undefined;
     for (const as of [administrator.token, "junk", undefined])

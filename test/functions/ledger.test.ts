@@ -226,7 +226,7 @@ describe("An edit that changes nothing", () => {
   };
   const added_descriptions = [{ description: "d", language: "English" }];
 
-  it.each(Object.entries(kinds))("of %s answers 200, has no history, and is not done later", async (table, make) => {
+  it.each(Object.entries(kinds))("of %s returns 200, has no history, and is not done later", async (table, make) => {
     const { id, body, other } = await make();
     const headers = { "Idempotency-Key": randomUUID() };
     const current = () => stack.sql`select * from ${identifier(table)} where id = ${id}`;

@@ -212,7 +212,7 @@ describe("A long list", () => {
     });
   });
 
-  describe("or a record, while the database does not answer", () => {
+  describe("or a record, while the database does not respond", () => {
     const reads = endpoints.filter(isPublic).map(endpointPath);
 
     beforeAll(async () => {
@@ -242,7 +242,7 @@ describe("A long list", () => {
       expect((await shown).status).toBe(200);
     });
 
-    it("is 200 by a second attempt when the first one gets no answer", async () => {
+    it("is 200 by a second attempt when the first one gets no response", async () => {
       stack.dataApi.intercept(({ number }) => (number <= reads.length ? new Promise(() => {}) : undefined));
 
       expect((await sendAll()).map(({ status }) => status)).toEqual(reads.map(() => 200));

@@ -29,7 +29,7 @@ const unique = () => `renamed ${crypto.randomUUID()}`;
 describe("A merge patch of a contributor", () => {
   const edit = ({ id }: { id: number }, body: object) => patch("admin-contributors/edit", id, body);
 
-  it("answers 409 where what it leaves out makes the name another's, and changes nothing", async () => {
+  it("returns 409 where what it leaves out makes the name another's, and changes nothing", async () => {
     const [one, other] = [await aWholeContributor(stack.sql), await aWholeContributor(stack.sql)];
     await stack.sql`
       update contributors set last_name = 'Else', first_name = (select first_name from contributors where id = ${other.id})
@@ -65,7 +65,7 @@ describe.each([
   const rowOf = async ({ id }: { id: number }) =>
     (await stack.sql`select to_jsonb(each) as row from ${identifier(table)} as each where id = ${id}`)[0]?.row;
 
-  it("answers 404 to nobody, and 413 to more than a body may have", async () => {
+  it("returns 404 to nobody, and 413 to more than a body may have", async () => {
     expect((await patch(name, 987_654_321, {})).status).toBe(404);
     expect((await patch(name, 987_654_321, { [required]: "x".repeat(1_048_576) })).status).toBe(413);
   });
@@ -86,7 +86,7 @@ describe.each([
       expect([each, (await patch(name, id, {}, { "Content-Type": each })).body]).toEqual([each, missingParameters]);
   });
 
-  it("answers 412 where the record has another version, is done once under a key, and is in the history", async () => {
+  it("returns 412 where the record has another version, is done once under a key, and is in the history", async () => {
     const record = await make(stack.sql);
     const former = await rowOf(record);
     const body = { [required]: unique() };

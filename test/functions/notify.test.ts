@@ -203,7 +203,7 @@ describe("A change whose notification fails is answered 200, and warns", () => {
     ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "Lambda returned 403: {}"],
     ["the connection breaks", (response: ServerResponse) => response.destroy(), "socket hang up"],
     // It is answered although Lambda never does.
-    ["there is no answer in time", () => {}, "No response within 50 ms"],
+    ["there is no response in time", () => {}, "No response within 50 ms"],
     ["Lambda is not there", undefined, expect.stringContaining("ECONNREFUSED")],
   ])("because %s", async (_, how, message) => {
     if (how) result = how;

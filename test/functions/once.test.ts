@@ -51,7 +51,7 @@ describe("A request with an Idempotency-Key", () => {
     },
   );
 
-  it("is done once and gets the same answer when it is sent fifty times at once", async () => {
+  it("is done once and gets the same response when it is sent fifty times at once", async () => {
     for (let round = 0; round < rounds; round++) {
       const contributor = await aContributor(stack.sql);
       const send = () =>
@@ -86,7 +86,7 @@ describe("A request with an Idempotency-Key", () => {
     expect([await countOf(mine), await countOf(theirs), status]).toEqual([1, 1, 200]);
   });
 
-  it("answers 400 and changes nothing when it comes with another body, or for another record", async () => {
+  it("returns 400 and changes nothing when it comes with another body, or for another record", async () => {
     const key = randomUUID();
     const [one, other] = [await aRole(stack.sql), await aRole(stack.sql)];
     const edit = (id: number, body: object) =>
@@ -108,7 +108,7 @@ describe("A request with an Idempotency-Key", () => {
     expect((await addRole({ name: role }, keyed(role))).status).toBe(200);
   });
 
-  it("gets no recorded answer after the permission, the session or the user is gone", async () => {
+  it("gets no recorded response after the permission, the session or the user is gone", async () => {
     const editor = await holderOf(stack.sql, "add-roles");
     const role = name();
     const again = async () => (await unchanged(stack, () => addRole({ name: role }, keyed(role), editor.token))).body;
@@ -124,7 +124,7 @@ describe("A request with an Idempotency-Key", () => {
     expect(await again()).toEqual(unauthorized);
   });
 
-  it("gets the answer of a change that ended the session, but not in a session that ended otherwise", async () => {
+  it("gets the response of a change that ended the session, but not in a session that ended otherwise", async () => {
     const person = await holderOf(stack.sql, "edit-users");
     const key = keyed(randomUUID());
     const logOut = (as: string) =>
@@ -138,7 +138,7 @@ describe("A request with an Idempotency-Key", () => {
   });
 
   it.each(["", "k".repeat(256), "a b", "Schlüssel"])(
-    "answers 400 and changes nothing with the key %j, and 200 with one of 255 characters",
+    "returns 400 and changes nothing with the key %j, and 200 with one of 255 characters",
     async (key) => {
       const encoded = Buffer.from(key).toString("latin1");
 
@@ -169,7 +169,7 @@ describe("A request with an Idempotency-Key", () => {
   });
 });
 
-describe("A change whose answer is lost", () => {
+describe("A change whose response is lost", () => {
   beforeEach(() => {
     let calls = 0;
     stack.dataApi.intercept(() => (calls++ === 0 ? { kind: "drop-after" } : undefined));
@@ -224,7 +224,7 @@ describe("The ledger", () => {
 });
 
 describe("A function whose release is not installed", () => {
-  it("answers 500 and says in the log what to run", async () => {
+  it("returns 500 and says in the log what to run", async () => {
     const [{ schema } = {}] = await stack.sql`select schema from releases`;
     const log = vi.spyOn(console, "log");
     await stack.sql`alter schema ${identifier(schema)} rename to put_aside`;

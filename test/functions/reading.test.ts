@@ -119,7 +119,7 @@ describe("While as many changes as there are sessions for them do not end", () =
     await superuser.end();
   });
 
-  it("all reads answer 200", async () => {
+  it("all reads return 200", async () => {
     const statuses = await Promise.all(reads.map(async (each) => [each.path, (await read(each)).status]));
 
     expect(statuses).toEqual(reads.map(({ path }) => [path, 200]));
@@ -140,7 +140,7 @@ describe("On a database that can only be read", () => {
     await superuser.end();
   });
 
-  it.each(reads.map((each) => [each.path, each] as const))("GET %s answers 200", async (_, declaration) => {
+  it.each(reads.map((each) => [each.path, each] as const))("GET %s returns 200", async (_, declaration) => {
     const { status, requestId } = await read(declaration);
 
     expect(status).toBe(200);

@@ -54,7 +54,7 @@ describe.each([
     titles: ["POST /admin-permissions/add", "POST /admin-permissions/edit/{id}"],
   },
 ])("$titles", ({ table, noun, make, own }) => {
-  it("answer 200 to an addition, without surrounding space and what a client may not set", async () => {
+  it("return 200 to an addition, without surrounding space and what a client may not set", async () => {
     const granted = () => stack.sql`select role_id, permission_id from role_permissions order by 1, 2`;
     const before = await granted();
     const body = { ...forged, added_permissions: [1], name: " Librarian ", description: "Looks after books" };
@@ -67,7 +67,7 @@ describe.each([
     expect(await granted()).toEqual(before);
   });
 
-  it("answer 200 to an edit of name and description, also if only the name's case changes", async () => {
+  it("return 200 to an edit of name and description, also if only the name's case changes", async () => {
     const { id, name } = await make();
     const fields = { name: name.toUpperCase(), description: "Edited" };
 
@@ -78,7 +78,7 @@ describe.each([
 });
 
 describe("GET /admin-roles", () => {
-  it("answers 200 with every role and the number of its permissions and users, after each change", async () => {
+  it("returns 200 with every role and the number of its permissions and users, after each change", async () => {
     const [role, bare] = [await aRole(stack.sql, "view-users", "edit-users"), await aRole(stack.sql)];
     await stack.sql`update roles set description = null where id = ${bare.id}`;
     const users = [await aUser(stack.sql), await aUser(stack.sql), await aUser(stack.sql)];
@@ -95,7 +95,7 @@ describe("GET /admin-roles", () => {
 });
 
 describe("GET /admin-roles/id/{id}", () => {
-  it("answers 200 with the role and its permissions", async () => {
+  it("returns 200 with the role and its permissions", async () => {
     const keys = ["view-users", "delete-users"] as const;
     const role = await aRole(stack.sql, ...keys);
     const ids = await Promise.all(keys.map((key) => permissionId(stack.sql, key)));
@@ -108,7 +108,7 @@ describe("GET /admin-roles/id/{id}", () => {
     });
   });
 
-  it("answers 200 with the mark of the default role, and with an empty description instead of null", async () => {
+  it("returns 200 with the mark of the default role, and with an empty description instead of null", async () => {
     const id = await defaultRoleId(stack.sql);
     await stack.sql`update roles set description = null where id = ${id}`;
 
@@ -154,7 +154,7 @@ describe("The permissions and the description of a role", () => {
 describe("DELETE /admin-roles/delete/{id}", () => {
   const remove = (id: number) => call("admin-roles/delete", id);
 
-  it("answers 200, and its users lose its permissions; those who had only this one get the default role", async () => {
+  it("returns 200, and its users lose its permissions; those who had only this one get the default role", async () => {
     const [role, other] = [await aRole(stack.sql, "delete-roles"), await aRole(stack.sql)];
     const [only, both] = [await aUser(stack.sql), await aUser(stack.sql)];
     await give(stack.sql, only, role);
@@ -169,13 +169,13 @@ describe("DELETE /admin-roles/delete/{id}", () => {
     expect(await refused("admin-roles/delete", other.id, undefined, only.token)).toEqual(forbidden);
   });
 
-  it("answers 405 and keeps the default role", async () => {
+  it("returns 405 and keeps the default role", async () => {
     const id = await defaultRoleId(stack.sql);
 
     expect(await refused("admin-roles/delete", id)).toEqual(envelope(405, "Cannot delete default role"));
   });
 
-  it("answers 500 and deletes nothing when there is no default role", async () => {
+  it("returns 500 and deletes nothing when there is no default role", async () => {
     const role = await aRole(stack.sql);
     const id = await defaultRoleId(stack.sql);
     await stack.sql`update roles set is_default = 0 where id = ${id}`;
@@ -188,7 +188,7 @@ describe("DELETE /admin-roles/delete/{id}", () => {
 });
 
 describe("Permissions", () => {
-  it("GET /admin-permissions answers 200 with every one, those of other services too", async () => {
+  it("GET /admin-permissions returns 200 with every one, those of other services too", async () => {
     const other = await aPermission(stack.sql);
 
     const all = await show("admin-permissions/list");
@@ -197,13 +197,13 @@ describe("Permissions", () => {
     expect(all.at(-1)).toEqual({ ...other, description: "" });
   });
 
-  it("GET /admin-permissions/id/{id} answers 200 with the permission", async () => {
+  it("GET /admin-permissions/id/{id} returns 200 with the permission", async () => {
     const shown = { id: await permissionId(stack.sql, "add-roles"), name: "add-roles" };
 
     expect(await show("admin-permissions/id", shown.id)).toEqual({ ...shown, description: permissions["add-roles"] });
   });
 
-  it("DELETE /admin-permissions/delete/{id} answers 200, and takes it from every role", async () => {
+  it("DELETE /admin-permissions/delete/{id} returns 200, and takes it from every role", async () => {
     const { id } = await aPermission(stack.sql);
     const role = await aRole(stack.sql, "view-roles");
     await stack.sql`insert into role_permissions (role_id, permission_id) values (${role.id}, ${id})`;

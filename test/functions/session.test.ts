@@ -13,7 +13,7 @@ const editor = useHolder(stack, "view-users", "edit-contributors", "view-contrib
 const session = (as?: string, headers: Readonly<Record<string, string>> = {}) => stack.call("session", { as, headers });
 
 describe("GET /session", () => {
-  it("answers 200 with the user, the permissions they hold, and the end of this session", async () => {
+  it("returns 200 with the user, the permissions they hold, and the end of this session", async () => {
     const user = await aUser(stack.sql, "Ada Whole");
     await stack.sql`update users set image = 'users/ada.webp' where id = ${user.id}`;
     const [one, other] = [await aRole(stack.sql, "view-roles", "add-roles"), await aRole(stack.sql, "view-roles")];
@@ -41,7 +41,7 @@ describe("GET /session", () => {
     );
   });
 
-  it("answers 200 with all fifteen in the contract's order to an administrator, and with none to a plain user", async () => {
+  it("returns 200 with all fifteen in the contract's order to an administrator, and with none to a plain user", async () => {
     const administrator = await session((await anAdministrator(stack.sql)).token);
     const plain = await session((await aUser(stack.sql)).token);
 
@@ -49,7 +49,7 @@ describe("GET /session", () => {
     expect(plain.body).toMatchObject({ user: { profile_image: null }, permissions: [] });
   });
 
-  it("answers 200 without permissions of other services, and with a renamed one by its key", async () => {
+  it("returns 200 without permissions of other services, and with a renamed one by its key", async () => {
     const foreign = await aPermission(stack.sql);
     const user = await holderOf(stack.sql, "view-roles");
     await stack.sql`
@@ -61,7 +61,7 @@ describe("GET /session", () => {
     expect((await session(user.token)).body.permissions).toEqual(["view-roles"]);
   });
 
-  it("answers 200 to a page of the panel, which may read it, by a read that changes nothing", async () => {
+  it("returns 200 to a page of the panel, which may read it, by a read that changes nothing", async () => {
     const { status, headers } = await unchanged(stack, () => session(editor.token, { Origin: panelOrigin }));
 
     expect(status).toBe(200);

@@ -29,7 +29,7 @@ const sessionOf = async ({ cookies }: Browser) =>
   (await stack.call("session", { as: cookies.get("refreshToken") })).body;
 
 describe("GET /sign-in", () => {
-  it("answers 302 to the provider, with new values that bind its answer to this browser and this attempt", async () => {
+  it("returns 302 to the provider, with new values that bind its response to this browser and this attempt", async () => {
     const browser = openBrowser();
 
     const [other, address] = [await begin(stack, openBrowser()), await begin(stack, browser, "/users?page=2")];
@@ -89,7 +89,7 @@ describe("GET /sign-in", () => {
   it.each([
     ["of another form", `signIn-a b=${"x".repeat(4_700)}; signIn-é=1; signIn-=2; signIn-0123456789abc=3`, 1],
     ["as many as fit into a request", manyCookies, 31],
-  ])("answers 302 to cookies that no browser got here: %s", async (_, cookies, most) => {
+  ])("returns 302 to cookies that no browser got here: %s", async (_, cookies, most) => {
     const Cookie = Buffer.from(cookies).toString("latin1");
     const response = await openBrowser().get(`${stack.url}/sign-in`, { Cookie });
 
@@ -99,7 +99,7 @@ describe("GET /sign-in", () => {
 });
 
 describe("GET /sign-in/callback", () => {
-  it("answers 302 to the panel, with a session of thirty days and without the attempt", async () => {
+  it("returns 302 to the panel, with a session of thirty days and without the attempt", async () => {
     const browser = openBrowser();
     browser.cookies.set("refreshToken", "set-by-another-site");
 
@@ -116,7 +116,7 @@ describe("GET /sign-in/callback", () => {
     expect((Date.parse(expires) - Date.now()) / 86_400_000).toBeCloseTo(30, 1);
   });
 
-  it("answers 302 to each of several windows that have begun at once, with a session for whom each has chosen", async () => {
+  it("returns 302 to each of several windows that have begun at once, with a session for whom each has chosen", async () => {
     const browser = openBrowser();
     const [one, other] = [await begin(stack, browser, "/one"), await begin(stack, browser, "/other")];
     const addresses = [await choose(browser, other, "grace"), await choose(browser, one, "ada")];
@@ -134,7 +134,7 @@ describe("GET /sign-in/callback", () => {
     expect(attemptsIn(browser)).toEqual([]);
   });
 
-  it("answers 403 to an unknown person, shows nothing else, and begins again for the same page", async () => {
+  it("returns 403 to an unknown person, shows nothing else, and begins again for the same page", async () => {
     const browser = openBrowser();
     const response = await unchanged(stack, () => signIn(stack, browser, "stranger", "/users?page=2#last"));
 

@@ -17,7 +17,7 @@ const signedOut = envelope(200, "Signed out");
 const forgetting = ["refreshToken=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax"];
 
 describe("POST /sign-out", () => {
-  it("answers 200, ends this session and no other one, and has the cookie forgotten", async () => {
+  it("returns 200, ends this session and no other one, and has the cookie forgotten", async () => {
     const other = await aSession(stack.sql, user.id);
 
     const { body, headers } = await stack.call("sign-out", { as: user.token });
@@ -28,7 +28,7 @@ describe("POST /sign-out", () => {
     expect((await stack.call("session", { as: other })).status).toBe(200);
   });
 
-  it("answers 200 and leaves no row to who has no session, or none any more, or has been deleted", async () => {
+  it("returns 200 and leaves no row to who has no session, or none any more, or has been deleted", async () => {
     const [deleted, recorded] = [await aUser(stack.sql), () => stack.sql`select id from changes`];
     await stack.sql`delete from users where id = ${deleted.id}`;
     await stack.call("sign-out", { as: user.token });
@@ -81,14 +81,14 @@ describe("POST /sign-out", () => {
     );
   });
 
-  it("answers 200 to a page of the panel, which may read it", async () => {
+  it("returns 200 to a page of the panel, which may read it", async () => {
     const { status, headers } = await stack.call("sign-out", { as: user.token, headers: { Origin: panelOrigin } });
 
     expect([status, headers.get("access-control-allow-origin")]).toEqual([200, panelOrigin]);
     expect(headers.get("access-control-allow-credentials")).toBe("true");
   });
 
-  it("answers 403 to a page of a foreign origin, and ends nothing", async () => {
+  it("returns 403 to a page of a foreign origin, and ends nothing", async () => {
     for (const headers of [
       { Origin: "https://evil.example" },
       { Origin: "null" },
@@ -101,7 +101,7 @@ describe("POST /sign-out", () => {
     expect((await stack.call("session", { as: user.token })).status).toBe(200);
   });
 
-  it("answers 500 when the database fails, and leaves the cookie", async () => {
+  it("returns 500 when the database fails, and leaves the cookie", async () => {
     const { status, headers } = await whileDatabaseFails(stack, () => stack.call("sign-out", { as: user.token }));
 
     expect([status, headers.getSetCookie()]).toEqual([500, []]);

@@ -13,7 +13,7 @@ const stack = useStack();
 const takeTags = async () =>
   (await stack.sql<{ tag: string }[]>`delete from stale_tags returning tag`).map(({ tag }) => tag).sort();
 
-describe("Whatever public answer a write changes", () => {
+describe("Whatever public response a write changes", () => {
   const count = 3;
   const steps = 12;
   let people: Entry[];

@@ -160,7 +160,7 @@ describe("A mock", () => {
   const put = (headers: Record<string, string>) =>
     send(gateway.url, "/mock/7?a=1", { method: "PUT", body: "{}", headers });
 
-  it("answers by its templates", async () => {
+  it("responds by its templates", async () => {
     const { status, text, headers } = await put({ Origin: panel, "Content-Type": "Application/JSON; charset=utf-8" });
 
     expect({ status, text }).toEqual({ status: 207, text: "PUT 7 1" });
@@ -168,7 +168,7 @@ describe("A mock", () => {
     expect((await put({ Origin: "null" })).headers).not.toHaveProperty("x-allowed");
   });
 
-  it("answers 415 to a type without a template, and fails if its status has no response", async () => {
+  it("returns 415 to a type without a template, and fails if its status has no response", async () => {
     expect(await put({ "Content-Type": "text/html" })).toMatchObject({
       status: 418,
       text: '{"UNSUPPORTED_MEDIA_TYPE":"Unsupported Media Type"$none}',

@@ -54,7 +54,7 @@ function urlFor(username: string, password: string) {
 const begin = async () => (await data.client.send(new BeginTransactionCommand(data.target))).transactionId ?? "";
 
 describe("the wire", () => {
-  it("answers an error with its name in header and body", async () => {
+  it("returns an error with its name in header and body", async () => {
     const response = await post({ body: { ...data.target, sql: "select 1/0" } });
 
     expect([response.status, response.headers.get("content-type")]).toEqual([400, "application/json"]);

@@ -85,7 +85,7 @@ describe("An execution environment", () => {
     expect(await lambda.invoke("count", {})).toEqual({ result: 1 });
   });
 
-  it("passes on what its function writes to the console, in order and before the answer", async () => {
+  it("passes on what its function writes to the console, in order and before the response", async () => {
     const lines: string[] = [];
     const keep = (line: string) => void lines.push(line);
     const log = vi.spyOn(console, "log").mockImplementation(keep);

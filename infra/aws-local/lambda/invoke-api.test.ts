@@ -64,7 +64,7 @@ describe("Lambda's Invoke API", () => {
       (name) =>
         ["404", name, {}, 404, undefined, { Type: "User" }] as [string, string, Call, number, undefined, object],
     ),
-  ])("answers with %s: %s %j", async (_, name, call, status, version, json) => {
+  ])("returns with %s: %s %j", async (_, name, call, status, version, json) => {
     const { headers, ...response } = await invoke(name, call);
 
     expect(response).toMatchObject({ status, json });
@@ -84,14 +84,14 @@ describe("Lambda's Invoke API", () => {
     [403, "InvalidSignatureException", { by: { ...newKey(), accessKeyId: key.accessKeyId } }],
     [403, "undefined", () => send(gateway.url, pathOf("ops-echo"))],
     [413, "RequestTooLargeException", { body: JSON.stringify("x".repeat(6_291_456)) }],
-  ])("answers %i %s and runs nothing", async (status, type, call) => {
+  ])("returns %i %s and runs nothing", async (status, type, call) => {
     const response = await (typeof call === "function" ? call() : invoke("ops-echo", call));
 
     expect([response.status, `${response.headers["x-amzn-errortype"]}`]).toEqual([status, type]);
     expect(built.seen()).toEqual([]);
   });
 
-  it("answers 429 after a wait for an environment, but 202 to an event, which runs later", async () => {
+  it("returns 429 after a wait for an environment, but 202 to an event, which runs later", async () => {
     const release = built.newGate();
     const running = invoke("ops-limited");
     await expect.poll(() => built.seen()).toEqual(["begun"]);

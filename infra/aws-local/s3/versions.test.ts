@@ -16,7 +16,7 @@ const list = (input: Partial<ListObjectVersionsCommandInput>) => s3.client.listO
 const copy = (CopySource: string, Key = "odd", to = Bucket) => s3.client.copyObject({ Bucket: to, Key, CopySource });
 
 describe("A bucket with versions", () => {
-  it("answers each version until it is deleted for good, from one start to the next", async () => {
+  it("returns each version until it is deleted for good, from one start to the next", async () => {
     const first = await put("one", "first", { ContentType: "text/plain" });
     const second = await put("one", "second");
     await s3.restart();

@@ -19,14 +19,14 @@ import { type SharedCache, startSharedCache } from "../shared-cache.ts";
 import { fill } from "./catalogue.ts";
 import type { Roads } from "./changes.ts";
 
-export interface Answer {
+export interface ReadResponse {
   readonly status: number;
   readonly text: string;
 }
 
 export interface Traffic {
-  /** The API's answer to a public read, before it reaches the edge. */
-  onAnswer(url: string, answer: () => Answer, startedAt: number): void;
+  /** The API's response to a public read, before it reaches the edge. */
+  onResponse(url: string, response: () => ReadResponse, startedAt: number): void;
   /** A request to run `ops-invalidate`. Undefined if it gets lost. */
   onNotification(): boolean;
   /** How long CloudFront takes for an invalidation that it has accepted. */
@@ -39,10 +39,10 @@ export interface Site extends Roads {
   readonly sql: Sql;
   readonly cache: SharedCache;
   readonly cloudFront: CloudFront;
-  /** Holds the database's next answer about a slug, and calls back when it is there; undefined holds nothing. */
+  /** Holds the database's next response about a slug, and calls back when it is there; undefined holds nothing. */
   hold(next: { readonly slug: string; readonly until: Promise<unknown>; arrived(): void } | undefined): void;
   /** Reads past the edge. */
-  ask(url: string): Promise<Answer>;
+  ask(url: string): Promise<ReadResponse>;
   /** The items that the edge has invalidated, the oldest first. */
   readonly invalidated: readonly string[];
   /** Waits until the edge has invalidated all that CloudFront has accepted. */
@@ -98,13 +98,13 @@ export async function startSite(traffic: Traffic): Promise<Site> {
     const sent = request(`${stack.url}${incoming.url}`, { agent, method: `${incoming.method}`, headers });
     sent.end(body);
     const [response]: IncomingMessage[] = await once(sent, "response");
-    if (!response) throw new Error("No answer");
+    if (!response) throw new Error("No response");
     return { response, body: await buffer(response) };
   };
   const network = await listen(async (incoming, outgoing) => {
     const startedAt = traffic.now();
     const { response, body } = await forward(incoming, await buffer(incoming));
-    if (incoming.method === "GET") traffic.onAnswer(`${incoming.url}`, () => answerOf(response, body), startedAt);
+    if (incoming.method === "GET") traffic.onResponse(`${incoming.url}`, () => responseOf(response, body), startedAt);
     outgoing.writeHead(response.statusCode ?? 500, response.headers).end(body);
   });
   cache = await startSharedCache(network.url, publicReads(endpoints), { clock: "real" });
@@ -122,17 +122,17 @@ export async function startSite(traffic: Traffic): Promise<Site> {
     async panel(method, path, body) {
       const type = path.includes("/edit/") ? "application/merge-patch+json" : "application/json";
       const headers = { Cookie: cookie, Origin: panelOrigin, ...(body === undefined ? {} : { "Content-Type": type }) };
-      const answer = await edge.send(path, {
+      const response = await edge.send(path, {
         method,
         headers,
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.text}`);
-      return { location: `${answer.headers.location}` };
+      if (response.status !== 200) throw new Error(`${method} ${path}: ${response.text}`);
+      return { location: `${response.headers.location}` };
     },
     async ask(url) {
       const { response, body } = await forward({ method: "GET", url, headers: {} }, Buffer.alloc(0));
-      return answerOf(response, body);
+      return responseOf(response, body);
     },
     hold(next) {
       stack.dataApi.intercept(
@@ -167,7 +167,7 @@ export async function startSite(traffic: Traffic): Promise<Site> {
 /** A list shows one of several series at random. */
 const randomSeries = /("series_count":(?!1,)\d+),"random_series":\{[^}]*\}/g;
 
-function answerOf({ statusCode = 500, headers }: IncomingMessage, body: Buffer): Answer {
+function responseOf({ statusCode = 500, headers }: IncomingMessage, body: Buffer): ReadResponse {
   const text = headers["content-encoding"] === "gzip" ? gunzipSync(body) : body;
   return { status: statusCode, text: withoutRandom(text.toString()) };
 }

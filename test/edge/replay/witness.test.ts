@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Answer } from "./site.ts";
+import type { ReadResponse } from "./site.ts";
 import { openWitness } from "./witness.ts";
 
-const [old, other] = ["old", "new"].map((text) => ({ status: 200, text })) as [Answer, Answer];
+const [old, other] = ["old", "new"].map((text) => ({ status: 200, text })) as [ReadResponse, ReadResponse];
 
 /** A witness to whom the origin said `old` until 1,000, and `new` since. */
 function afterChange() {
@@ -13,7 +13,7 @@ function afterChange() {
 }
 
 describe("A witness", () => {
-  it("finds an answer late since something else was heard of its URL", () => {
+  it("finds a response late since something else was heard of its URL", () => {
     const witness = afterChange();
     witness.read("/a", old, 6_100, 6_150);
     witness.read("/a", other, 6_100, 6_150);
@@ -21,7 +21,7 @@ describe("A witness", () => {
     expect(witness.late()).toEqual([{ url: "/a", readAt: 6_100, milliseconds: 5_050 }]);
   });
 
-  it("finds no answer late that was heard again, or never contradicted", () => {
+  it("finds no response late that was heard again, or never contradicted", () => {
     const witness = afterChange();
     witness.hear("/a", old, 2_000, 2_050);
     witness.read("/a", old, 6_100, 6_150);

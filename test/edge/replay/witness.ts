@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
-import type { Answer } from "./site.ts";
+import type { ReadResponse } from "./site.ts";
 
 /** In milliseconds, by a clock that does not go on while this process stands still. */
 export type Time = number;
 
-/** From when on and until when an answer may be old; of all URLs, or of one. */
+/** From when on and until when a response may be old; of all URLs, or of one. */
 export interface Excuse {
   readonly from: Time;
   to: Time;
@@ -26,17 +26,17 @@ export interface Late {
 
 export interface Witness {
   /** What the origin says about a URL, to somebody who asked `from` and knew it at `to`. */
-  hear(url: string, answer: Answer, from: Time, to: Time): void;
+  hear(url: string, response: ReadResponse, from: Time, to: Time): void;
   /** What a visitor reads. */
-  read(url: string, answer: Answer, from: Time, to: Time): void;
+  read(url: string, response: ReadResponse, from: Time, to: Time): void;
   excuse(excuse: Excuse): Excuse;
   readonly reads: number;
-  /** The answers that were not what the origin said last, and for how long it had been saying something else. */
+  /** The responses that were not what the origin said last, and for how long it had been saying something else. */
   late(): Late[];
 }
 
 /**
- * Judges what visitors read by what the origin said: an answer is late for as long as something else had been heard of
+ * Judges what visitors read by what the origin said: a response is late for as long as something else had been heard of
  * its URL when it was sent for, and itself never since. So the origin must be asked, too, that long before a read.
  */
 export function openWitness(): Witness {
@@ -59,12 +59,12 @@ export function openWitness(): Witness {
   };
 
   return {
-    hear(url, answer, from, to) {
+    hear(url, response, from, to) {
       const known = heard.get(url) ?? [];
       heard.set(url, known);
-      known.push({ url, from, to, what: digest(answer) });
+      known.push({ url, from, to, what: digest(response) });
     },
-    read: (url, answer, from, to) => void reads.push({ url, from, to, what: digest(answer) }),
+    read: (url, response, from, to) => void reads.push({ url, from, to, what: digest(response) }),
     excuse(excuse) {
       excuses.push(excuse);
       return excuse;
@@ -79,4 +79,4 @@ export function openWitness(): Witness {
   };
 }
 
-const digest = ({ status, text }: Answer) => `${status} ${hash("sha1", text)}`;
+const digest = ({ status, text }: ReadResponse) => `${status} ${hash("sha1", text)}`;

@@ -57,7 +57,7 @@ export function testAuthority(stack: UploadStack): void {
     const ownHolder = () => holders.get(permission ?? "view-users");
 
     if (needsCaller(declaration)) {
-      it("answers 401 without the cookie, before validation and without a statement", async () => {
+      it("returns 401 without the cookie, before validation and without a statement", async () => {
         stack.dataApi.calls.length = 0;
 
         const { status, body } = await stack.call(name, {
@@ -69,7 +69,7 @@ export function testAuthority(stack: UploadStack): void {
         expect(stack.dataApi.calls).toEqual([]);
       });
 
-      it("answers 401 to invalid tokens, and changes nothing", async () => {
+      it("returns 401 to invalid tokens, and changes nothing", async () => {
         const { sql } = stack;
         const administrator = await anAdministrator(sql);
         const revoked = await aSession(sql, administrator.id);
@@ -88,7 +88,7 @@ export function testAuthority(stack: UploadStack): void {
         });
       });
 
-      it("answers a deleted user with 404 or 401, as documented, and changes nothing", async () => {
+      it("returns a deleted user with 404 or 401, as documented, and changes nothing", async () => {
         const deleted = await anAdministrator(stack.sql);
         await stack.sql`delete from users where id = ${deleted.id}`;
         const request = await requestFor(declaration);
@@ -101,7 +101,7 @@ export function testAuthority(stack: UploadStack): void {
     }
 
     if (permission)
-      it("answers 403 to a caller with any one other permission, whether the record exists or not; its own is enough", async () => {
+      it("returns 403 to a caller with any one other permission, whether the record exists or not; its own is enough", async () => {
         const request = await requestFor(declaration);
 
         await unchanged(stack, async () => {
@@ -121,7 +121,7 @@ export function testAuthority(stack: UploadStack): void {
         expect(isOpened(declaration, reply), JSON.stringify(reply.body)).toBe(true);
       });
 
-    it("answers 500 with its own message when the database fails, and changes nothing", async () => {
+    it("returns 500 with its own message when the database fails, and changes nothing", async () => {
       const request = { ...(await requestFor(declaration)), as: ownHolder() };
 
       const { status, body } = await unchanged(stack, () => whileDatabaseFails(stack, () => stack.call(name, request)));
@@ -140,7 +140,7 @@ export function testAuthority(stack: UploadStack): void {
       });
 
     if (permission && method !== "GET")
-      it("answers 403 to a page of a foreign origin, and changes nothing", async () => {
+      it("returns 403 to a page of a foreign origin, and changes nothing", async () => {
         const as = (await anAdministrator(stack.sql)).token;
         const request = await requestFor(declaration);
         const forged = [

@@ -21,7 +21,7 @@ export function testHead(stack: UploadStack, administrator: Person): void {
   const guarded = endpoints.filter((each) => !isPublic(each));
 
   describe.each(open.map((each) => [each.path, each] as const))("HEAD %s", (_, declaration) => {
-    it("answers 200 with the headers of its GET and without a body", async () => {
+    it("returns 200 with the headers of its GET and without a body", async () => {
       const path = await sampleUrl(declaration);
 
       const { body, ...shown } = await send("GET", path, { Origin: "https://anyone.example" });
@@ -46,7 +46,7 @@ export function testHead(stack: UploadStack, administrator: Person): void {
       expect(headers).toHaveProperty("access-control-allow-methods", "GET,HEAD");
     });
 
-    it("answers errors like its GET", async () => {
+    it("returns errors like its GET", async () => {
       const wrong = `${declaration.path.replace(/\{\w+\}/, "nothing-of-this-name")}?limit=-1`;
       for (const path of [wrong, ...routesOf(declaration)]) {
         const { body: _, ...refused } = await send("GET", path);
@@ -55,7 +55,7 @@ export function testHead(stack: UploadStack, administrator: Person): void {
       }
     });
 
-    it.runIf("record" in declaration.response && !declaration.notCacheable)("answers 304 to a known ETag", async () => {
+    it.runIf("record" in declaration.response && !declaration.notCacheable)("returns 304 to a known ETag", async () => {
       const path = await sampleUrl(declaration);
       const { headers } = await send("HEAD", path);
 

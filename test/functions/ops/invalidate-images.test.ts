@@ -90,7 +90,7 @@ describe("ops-invalidate-images", () => {
     { status: 400, code: "TooManyInvalidationsInProgress" },
     { status: 503, code: "ServiceUnavailable" },
     { status: 403, code: "AccessDenied" },
-  ])("fails for the queue to bring all again when CloudFront answers $code", async (result) => {
+  ])("fails for the queue to bring all again when CloudFront returns $code", async (result) => {
     cloudFront.failure = result;
 
     expect(await bring(removed("one", "avatars/a.webp"))).toMatchObject({ error: { errorType: result.code } });

@@ -56,7 +56,7 @@ const items = () => cloudFront.requests.map((request) => request.items);
 const references = () => cloudFront.requests.map(({ reference }) => reference);
 
 describe("ops-invalidate", () => {
-  it("invalidates each tag once, when answers that were on their way have arrived", async () => {
+  it("invalidates each tag once, when responses that were on their way have arrived", async () => {
     await add("contributors", "contributor-5");
     await add("contributor-5");
     const startedAt = performance.now();

@@ -28,7 +28,7 @@ const ledger = () =>
   stack.sql`select to_jsonb(changes)::text from changes union all select to_jsonb(history)::text from history`;
 
 describe("ops-link-identity", () => {
-  it("links a user to identities and awaited addresses, and answers all that they have", async () => {
+  it("links a user to identities and awaited addresses, and returns all that they have", async () => {
     const [subject, other, email] = [randomUUID(), randomUUID(), anEmail()];
 
     await link({ subject, username: person.username.toUpperCase() });

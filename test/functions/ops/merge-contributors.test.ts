@@ -210,7 +210,7 @@ async function add(
 }
 
 describe("ops-merge-contributors", () => {
-  it("moves what the model says, answers it, and is undone and made again", async () => {
+  it("moves what the model says, returns it, and is undone and made again", async () => {
     const property = fc.asyncProperty(fc.array(drawn, { minLength: 6, maxLength: 6 }), steps, async (all, merges) => {
       const entries = await add(all);
       const done: { readonly before: unknown; readonly after: unknown; readonly change: number }[] = [];
@@ -253,7 +253,7 @@ describe("ops-merge-contributors", () => {
     await fc.assert(property, { numRuns: Number(process.env.COLOPHON_MERGE_RUNS ?? 15) });
   });
 
-  it("answers which descriptions and avatars it leaves out, and removes these avatars", async () => {
+  it("returns which descriptions and avatars it leaves out, and removes these avatars", async () => {
     const kept = await aContributor(stack.sql, { image: `avatars/${randomUUID()}.webp` });
     const image = `avatars/${randomUUID()}.webp`;
     const one = await aContributor(stack.sql, { image });
@@ -406,7 +406,7 @@ describe("ops-merge-contributors: former slugs", () => {
 });
 
 describe("ops-merge-contributors: the ledger", () => {
-  it("has no row of a dry run, which answers the same and writes nothing", async () => {
+  it("has no row of a dry run, which returns the same and writes nothing", async () => {
     const [kept, one, friend] = await some(3, { image: null });
     const user = await aUser(stack.sql);
     await stack.sql`
@@ -427,7 +427,7 @@ describe("ops-merge-contributors: the ledger", () => {
     expect({ ...Object(tried), change: expect.any(Number) }).toEqual(await merge(kept, [one]));
   });
 
-  it("has one row with who did it, why, and the answer, also when the answer to the change is lost", async () => {
+  it("has one row with who did it, why, and the result, also when the response to the change is lost", async () => {
     const [kept, one] = await some(2);
     stack.dataApi.intercept(({ attempt, number }) =>
       number === 1 && attempt === 1 ? { kind: "drop-after" } : undefined,

@@ -187,7 +187,7 @@ describe("A deployment", () => {
 
     afterAll(() => vi.unstubAllEnvs());
 
-    it("hands the request on to another invocation when its time is over, and answers nothing yet", async () => {
+    it("hands the request on to another invocation when its time is over, and returns nothing yet", async () => {
       await slowHandler(request(1), late);
 
       expect(results).toEqual([]);
@@ -241,7 +241,7 @@ describe("A deployment", () => {
     await sql`update migrations set checksum = ${first?.checksum} where name = ${first?.name}`;
   });
 
-  it("fails when CloudFormation does not take the answer", async () => {
+  it("fails when CloudFormation does not take the response", async () => {
     status = 403;
 
     expect(await ask("Update")).toMatch(/403/);

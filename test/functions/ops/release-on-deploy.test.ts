@@ -119,7 +119,7 @@ describe("ops-release-on-deploy", () => {
     // It loads every function there is.
   }, 120_000);
 
-  it("fails a release if one version does not answer as declared, says why, and keeps none of its versions", async () => {
+  it("fails a release if one version does not respond as declared, says why, and keeps none of its versions", async () => {
     const all = [...Object.keys(sources), "sessions"].map(namesOf);
     for (const name of all) lambdaApi.functions.set(name, deployed(2));
 

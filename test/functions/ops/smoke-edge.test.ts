@@ -71,7 +71,7 @@ describe("ops-smoke on a stage with an edge", () => {
     expect(uncached[0]).not.toBe(uncached[1]);
   });
 
-  it("finds fault with an answer that is older than the answer itself allows", async () => {
+  it("finds fault with a response that is older than the response itself allows", async () => {
     await smoke();
     const [lifetime, revalidation] = [/(?:s-maxage|max-age)=(\d+)/g, /stale-while-revalidate=(\d+)/g].map((each) => {
       const found = [...(kept.get("/publishers?limit=1")?.cacheControl ?? "").matchAll(each)];
@@ -86,7 +86,7 @@ describe("ops-smoke on a stage with an edge", () => {
     );
   });
 
-  it("finds that the edge cannot reach the API, although visitors get old answers", async () => {
+  it("finds that the edge cannot reach the API, although visitors get old responses", async () => {
     await smoke();
     isCutOff = true;
 

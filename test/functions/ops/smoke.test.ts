@@ -16,7 +16,7 @@ describe("ops-smoke", () => {
     expect(requests.length).toBeGreaterThanOrEqual(8);
   });
 
-  it("fails when an answer is not as declared, and names it", async () => {
+  it("fails when a response is not as declared, and names it", async () => {
     stack.dataApi.intercept(({ sql }) =>
       sql?.includes("publishers") ? { kind: "error", status: 400, type: "BadRequestException" } : undefined,
     );

@@ -68,7 +68,7 @@ describe("ops-tidy and the ledger", () => {
     expect(await stack.sql`select from history where change_id not in (select id from changes)`).toEqual([]);
   });
 
-  it("goes through any number of rows in batches, each once, although its answer is lost", async () => {
+  it("goes through any number of rows in batches, each once, although its response is lost", async () => {
     await record(500, 25_000);
     stack.dataApi.intercept(({ number }) => (number === 1 ? { kind: "drop-after" } : undefined));
 
@@ -175,7 +175,7 @@ describe("ops-tidy", () => {
     expect(await stack.sql`select from ${identifier(table)}`).toHaveLength(count + 1);
   });
 
-  it("deletes sessions and cache tags in batches, and no other session answers otherwise", async () => {
+  it("deletes sessions and cache tags in batches, and no other session behaves otherwise", async () => {
     const tokens = await Promise.all(
       [60, -29, -31].map((days) => aSession(stack.sql, administrator.id, days * 86_400)),
     );

@@ -96,7 +96,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
     }
   });
 
-  it("answers preflights: of public paths to all, of administrative paths to the listed origins, with cookies, of others to none", async () => {
+  it("responds preflights: of public paths to all, of administrative paths to the listed origins, with cookies, of others to none", async () => {
     const called = routes.filter(({ declaration }) => !isNavigation(declaration));
     for (const [path, all] of Map.groupBy(called, (each) => each.path)) {
       const arePublic = all.every(({ declaration }) => isPublic(declaration));
@@ -125,7 +125,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
       expect((await request("OPTIONS", path, allowedOrigins[0])).status).toBe(404);
   });
 
-  it("answers 503 on routes of the file service and of sign-in where there is none, which listed origins may read, but no page where browsers go", async () => {
+  it("returns 503 on routes of the file service and of sign-in where there is none, which listed origins may read, but no page where browsers go", async () => {
     const refused = routes.filter(({ declaration }) => !isServed(declaration, stage));
     for (const { method, path, declaration } of refused) {
       for (const origin of origins) {
@@ -152,7 +152,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
     ["REQUEST_TOO_LARGE", 413, undefined, "POST", "/admin-roles/add", "x".repeat(10 * 1_048_576 + 1)],
     ["INTEGRATION_FAILURE", 503, "5", "GET", "/contributor/slug/fails", undefined],
     ["INTEGRATION_TIMEOUT", 504, "5", "GET", "/contributor/slug/hangs", undefined],
-  ] as const)("answers %s with status %i and Retry-After %s", async (type, status, wait, method, path, body) => {
+  ] as const)("returns %s with status %i and Retry-After %s", async (type, status, wait, method, path, body) => {
     for (const origin of [undefined, foreign]) {
       const response = await request(method, path, origin, body);
       expect(response).toMatchObject({ status, body: envelopeOf(gatewayResponses[type]) });

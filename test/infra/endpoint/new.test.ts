@@ -145,7 +145,7 @@ describe("npm run new", () => {
     expect(await Promise.all(names.map(statementsOf))).toEqual(copied);
   });
 
-  it("makes endpoints that answer as their siblings do", async () => {
+  it("makes endpoints that behave as their siblings do", async () => {
     service = await startProcess({ project });
 
     const alias = await ask("GET", "/contributor/alias/naoki-urasawa");

@@ -139,7 +139,7 @@ describe("npm run invoke -- --stage", () => {
     expect((await invoke({ name: "admin-roles/list", stage: "prod" })).result).toMatchObject({ body: "live" });
   });
 
-  it("reads the answer of a function that streams", async () => {
+  it("reads the response of a function that streams", async () => {
     expect((await invoke({ name: "contributors/list", stage: "prod" })).result).toEqual({
       statusCode: 200,
       headers: { "X-Kind": "list" },

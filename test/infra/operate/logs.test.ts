@@ -79,7 +79,7 @@ describe("npm run logs -- --request", () => {
 });
 
 describe("npm run logs", () => {
-  it("shows errors alone: of functions, of Lambda, and answers from 500", async () => {
+  it("shows errors alone: of functions, of Lambda, and responses from 500", async () => {
     const error = { name: "Error", message: "deep", stack: "Error: deep\n    at f (lib/a.ts:1:1)" };
     addLogged(50, "session", { level: "warn", requestId: id, message: "slow" });
     addLogged(40, "session", { level: "error", requestId: id, error });

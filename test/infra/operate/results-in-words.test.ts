@@ -18,7 +18,7 @@ const administrator = useAdministrator(stack);
 let data: string;
 
 beforeAll(async () => {
-  data = await mkdtemp(join(tmpdir(), "colophon-answers-"));
+  data = await mkdtemp(join(tmpdir(), "colophon-results-"));
   await writeCredentials(data, key);
   await stack.sql`update users set username = 'ada' where id = ${administrator.id}`;
 });

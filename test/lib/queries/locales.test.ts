@@ -60,7 +60,7 @@ describe("A database with another locale", () => {
     ["contributors-list", { client: "2", search: "Lé" }],
     ["publishers-list", { order: "name-asc" }],
     ["publishers-list", { search: "É" }],
-  ])("gives the same answer to %s %o", async (name, query) => {
+  ])("gives the same response to %s %o", async (name, query) => {
     const ids = await idsFrom(swedish, name, query);
 
     expect(ids).toEqual(await idsFrom(stack.lambda, name, query));

@@ -34,7 +34,7 @@ describe("The gateway", () => {
   const paths = ["/publishers", "/docs", "/images/avatars/one.webp", "/2015-03-31/functions/ops-migrate/invocations"];
   const hosts = ["evil.example.com", "evil.example.com:3000", "localhost.example.com", "127.0.0.1.example.com"];
 
-  it.each(paths)("answers 403 to %s where another host is meant", async (path) => {
+  it.each(paths)("returns 403 to %s where another host is meant", async (path) => {
     for (const Host of hosts) {
       const method = path.endsWith("invocations") ? "POST" : "GET";
       const { status, json } = await send(stack.url, path, { method, headers: { Host } });
@@ -44,7 +44,7 @@ describe("The gateway", () => {
     expect(stack.dataApi.calls).toEqual([]);
   });
 
-  it("answers to each name of this machine, with any port", async () => {
+  it("responds to each name of this machine, with any port", async () => {
     const { port } = new URL(stack.url);
 
     for (const Host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, "localhost:4000", "localhost"])

@@ -47,7 +47,7 @@ async function call(path: string, body?: object) {
 
 const nobody = () => call("/contributor/slug/nobody");
 
-it("shows a build error in answer and terminal, and works again when the code is corrected", async () => {
+it("shows a build error in response and terminal, and works again when the code is corrected", async () => {
   const file = "functions/contributor/slug.ts";
   await edit(file, (text) => `${text}(`);
   service.forget();
@@ -120,7 +120,7 @@ describe("A mistake in SQL is shown with file, line and column", () => {
     expect((await call("/admin-roles")).status).toBe(200);
   });
 
-  it("of a database function, in answer and terminal", async () => {
+  it("of a database function, in response and terminal", async () => {
     const file = "lib/changes/add-role.sql";
     await edit(file, (text) => text.replace("insert into", "insert onto"));
     const lines = (await readFile(join(project, file), "utf8")).split("\n");

@@ -49,7 +49,7 @@ const get = (path: string, init?: RequestInit) => fetch(`${gateway.url}${path}`,
 describe("GET /images/{key}", () => {
   const path = "/images/avatars/one.webp";
 
-  it("answers with the headers of a CDN, 304 for a matching ETag, and HEAD without a body", async () => {
+  it("responds with the headers of a CDN, 304 for a matching ETag, and HEAD without a body", async () => {
     const response = await get(path);
 
     expect([response.status, await response.text()]).toEqual([200, "an image"]);
@@ -74,7 +74,7 @@ describe("GET /images/{key}", () => {
     "/images/?list-type=2",
     "/images/one.webp",
     "/images/covers/nobody-1.svg",
-  ])("answers 404 to %s, for nobody to keep", async (path) => {
+  ])("returns 404 to %s, for nobody to keep", async (path) => {
     expect(await send(gateway.url, path)).toMatchObject({ status: 404, headers: { "cache-control": "no-store" } });
   });
 });
