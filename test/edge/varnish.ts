@@ -3,7 +3,7 @@ import type { PublicRead } from "../../infra/api/public-reads.ts";
 /**
  * A configuration with which Varnish caches as CloudFront does (infra/stacks/edge/edge.ts). The key is the path, the
  * declared parameters in the order they were sent, and whether the visitor accepts gzip; the origin gets nothing else
- * of a public read. Answers are cached according to their Cache-Control, and keep their `Cache-Tag` for invalidations,
+ * of a public read. Responses are cached according to their Cache-Control, and keep their `Cache-Tag` for invalidations,
  * which come as `Ban` through the socket `invalidations`.
  */
 export function configuration(origin: string, reads: readonly PublicRead[], key = ""): string {

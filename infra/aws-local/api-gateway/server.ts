@@ -119,7 +119,7 @@ function responseTypeOf(error: unknown): GatewayResponseType {
   return "DEFAULT_5XX";
 }
 
-/** Answers bytes that are not HTTP, and headers that are longer than API Gateway accepts. */
+/** Responds to bytes that are not HTTP, and headers that are longer than API Gateway accepts. */
 function rejectMalformed(error: NodeJS.ErrnoException, socket: Duplex, { statusCode, headers, body }: ProxyResult) {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const lines = [

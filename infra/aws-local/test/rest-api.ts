@@ -52,8 +52,8 @@ export function lambdaOf(handlers: Readonly<Record<string, Handler>>): Pick<Lamb
   };
 }
 
-/** Answers with the event it was given. */
+/** Returns the event it was given. */
 export const echo: Handler = (event) => ({ statusCode: 200, body: JSON.stringify(event) });
 
-/** Answers with whatever result the request's body holds. */
+/** Returns whatever result the request's body holds. */
 export const obey: Handler = ({ body }) => JSON.parse(body);

@@ -32,7 +32,7 @@ export interface MonitoringProps {
 }
 
 /**
- * Answers that take longer are slow. For a list only the time to its first byte counts. Cold starts, and requests while
+ * Responses that take longer are slow. For a list only the time to its first byte counts. Cold starts, and requests while
  * the database gets more capacity, are faster than this.
  */
 const slowMilliseconds = 3_000;

@@ -5,5 +5,5 @@ import { writeFunctions as writeAnywhere } from "../../../infra/aws-local/test/f
 export const writeFunctions = (sources: Readonly<Record<string, string>>) =>
   writeAnywhere(sources, join(import.meta.dirname, "../../../node_modules/.cache"));
 
-/** Answers with the event it was given. */
+/** Returns the event it was given. */
 export const echo = `export const handler = async (event) => ({ statusCode: 200, body: JSON.stringify(event) });`;
