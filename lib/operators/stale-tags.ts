@@ -14,8 +14,13 @@ import type { OperatorContext } from "./operator-function.ts";
  */
 export const graceInMilliseconds = 1_000;
 
-/** With the grace it is shorter than the lease, which is extended before the next attempt (lib/queries/stale-tags.ts). */
 const attemptInMilliseconds = 3_000;
+
+/**
+ * It is extended before each attempt. Without the two seconds for the database, whose responses may take long on a busy
+ * day, another run would pay for the same tags before this one has deleted them.
+ */
+export const leaseInMilliseconds = graceInMilliseconds + attemptInMilliseconds + 2_000;
 
 /** Beyond the budget tags are gathered for so long. */
 const gatheringInSeconds = 600;
@@ -47,7 +52,7 @@ export async function invalidateStaleTags(
   let batch: { items: readonly string[]; reference: string; snapshot: string } | undefined;
   let wasWaiting = false;
   for (;;) {
-    const [row = []] = await execute(tags.look(run, tagsMax + 1), deadline);
+    const [row = []] = await execute(tags.look(run, tagsMax + 1, leaseInMilliseconds), deadline);
     const { isMine, snapshot, ...stale } = lookSchema.parse(JSON.parse(text(row, 0)));
     const isWaiting = stale.tags.length > 0;
     if (!isMine || !(isWaiting || wasWaiting)) return invalidated;
@@ -58,7 +63,7 @@ export async function invalidateStaleTags(
     const isOverBudget = pathsToday >= budget;
     const level = isOverBudget ? "warn" : "info";
     const facts = { oldestInSeconds: stale.oldestInSeconds, ...(isOverBudget && { isOverBudget, pathsToday }) };
-    const isOver = deadline - performance.now() < graceInMilliseconds + attemptInMilliseconds;
+    const isOver = deadline - performance.now() < leaseInMilliseconds;
     const lastInSeconds = stale.lastInSeconds ?? Number.POSITIVE_INFINITY;
     const isGathering = isOverBudget && lastInSeconds < gatheringInSeconds && !batch;
     if (isOver || isGathering) {

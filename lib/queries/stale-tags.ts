@@ -1,8 +1,8 @@
 import sql, { type Sql } from "sql-template-tag";
 
 /**
- * Whether a row was there at the time of a snapshot, which is the text of PostgreSQL's `pg_snapshot`. One of a transaction that this server has not begun yet came from another server, when
- * the database was copied.
+ * Whether a row was there at the time of a snapshot, which is the text of PostgreSQL's `pg_snapshot`. A row of a
+ * transaction that this server has not begun yet came from another server, when the database was copied.
  */
 const isIn = (snapshot: string) => sql`
   (
@@ -15,14 +15,18 @@ const isIn = (snapshot: string) => sql`
  * Makes this run the one that invalidates, unless another one is, and reads what is to be invalidated. Without any tag
  * the run gives the lease back.
  * @param tagsMax distinct tags; more need not be known
+ * @param leaseInMilliseconds the lease from now on, which a run that breaks off keeps
  */
-export const look = (run: string, tagsMax: number): Sql => sql`
+export const look = (run: string, tagsMax: number, leaseInMilliseconds: number): Sql => sql`
   with
     lease as (
       insert into invalidation_lease (run, until)
       values (
         ${run},
-        case when exists (select from stale_tags) then now() + interval '5 seconds' else '-infinity' end
+        case
+          when exists (select from stale_tags) then now() + ${leaseInMilliseconds}::bigint * interval '1 millisecond'
+          else '-infinity'
+        end
       )
       on conflict (single) do update set run = excluded.run, until = excluded.until
       where invalidation_lease.run = excluded.run or invalidation_lease.until <= now()

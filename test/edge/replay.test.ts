@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { publicReads } from "../../infra/api/public-reads.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { leaseInMilliseconds } from "../../lib/operators/stale-tags.ts";
 import { numbers } from "../support/seed.ts";
 import { pick, urlsOf, zipf } from "./replay/catalogue.ts";
 import { type Change, changes, readChanges, type Target } from "./replay/changes.ts";
@@ -20,8 +21,6 @@ const readsPerSecond = 38;
 const bound: Time = 8_000;
 /** Of a response that took long: the edge keeps it for 5 s, and sends it once more while it fetches the next one. */
 const boundOfSlowReads: Time = 10_000;
-/** For so long a run that broke off has the lease. */
-const leaseTime: Time = 5_000;
 /**
  * AWS says 5 s for 95 of 100 invalidations. With such a CloudFront 5 s cannot be kept for each change, so this one takes
  * less.
@@ -320,7 +319,7 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, ()
           await pass(600);
           await site.crash();
           site.cloudFront.failure = undefined;
-          await pass(leaseTime);
+          await pass(leaseInMilliseconds);
           swept();
         }),
       ),
