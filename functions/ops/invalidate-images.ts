@@ -1,9 +1,14 @@
 import { createHash } from "node:crypto";
+import { CloudFrontClient } from "@aws-sdk/client-cloudfront";
 import type { Context, SQSBatchResponse } from "aws-lambda";
 import * as z from "zod/mini";
 import { writeLog } from "../../lib/aws/log.ts";
+import { timeouts } from "../../lib/aws/retry.ts";
 import { createInvalidation } from "../../lib/operators/edge.ts";
 import { payloadOf } from "../../lib/operators/payloads.ts";
+
+/** After a freeze a kept connection may be closed, and the queue would deliver the messages again only in minutes. */
+const client = new CloudFrontClient({ maxAttempts: 2, requestHandler: timeouts });
 
 /** An event of S3 about a deleted object (S3, "EventBridge event message structure"). */
 const eventSchema = z.object({ detail: z.object({ object: z.object({ key: z.string().check(z.minLength(1)) }) }) });
@@ -21,7 +26,7 @@ export async function handler(batch: unknown, context?: Context): Promise<SQSBat
   const paths = pathsOf(messages.flatMap(({ key }) => key ?? []));
   const DistributionId = process.env.IMAGE_DISTRIBUTION;
   if (DistributionId && paths.length > 0) {
-    await createInvalidation(DistributionId, paths, digestOf(messages.map(({ messageId }) => messageId)));
+    await createInvalidation(client, DistributionId, paths, digestOf(messages.map(({ messageId }) => messageId)));
     const requestId = context?.awsRequestId;
     writeLog("info", { requestId, endpoint: "ops-invalidate-images", paths });
   }

@@ -34,12 +34,13 @@ export async function invalidate(
   deadline: number,
   reference: string = randomUUID(),
 ): Promise<void> {
-  const attempt = (options?: AttemptOptions) => createInvalidation(distribution, items, reference, options);
+  const attempt = (options?: AttemptOptions) => createInvalidation(client, distribution, items, reference, options);
   await retry(attempt, mayBeAcceptedLater, deadline);
 }
 
 /** @param CallerReference by which CloudFront knows a request that it has already accepted */
 export const createInvalidation = (
+  cloudFront: CloudFrontClient,
   DistributionId: string | undefined,
   items: readonly string[],
   CallerReference: string,
@@ -47,5 +48,5 @@ export const createInvalidation = (
 ) => {
   const Paths = { Quantity: items.length, Items: [...items] };
   const InvalidationBatch = { CallerReference, Paths };
-  return client.send(new CreateInvalidationCommand({ DistributionId, InvalidationBatch }), options);
+  return cloudFront.send(new CreateInvalidationCommand({ DistributionId, InvalidationBatch }), options);
 };

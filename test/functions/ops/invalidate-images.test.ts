@@ -9,11 +9,13 @@ import { key } from "../../support/environment.ts";
 const distribution = "E2QWRUHAPOMQZL";
 
 let cloudFront: CloudFront;
+/** What happens while CloudFront accepts an invalidation. */
+let meanwhile: () => void;
 let lambda: Lambda;
 let withoutCdn: Lambda;
 
 beforeAll(async () => {
-  cloudFront = await startCloudFront();
+  cloudFront = await startCloudFront(() => meanwhile());
   const variables = {
     AWS_REGION: "eu-central-1",
     AWS_ACCESS_KEY_ID: key.accessKeyId,
@@ -28,6 +30,7 @@ beforeAll(async () => {
 beforeEach(() => {
   cloudFront.requests.length = 0;
   cloudFront.failure = undefined;
+  meanwhile = () => {};
 });
 
 afterAll(async () => {
@@ -78,6 +81,17 @@ describe("ops-invalidate-images", () => {
     const [first, second, third] = cloudFront.requests.map(({ reference }) => reference);
     expect(second).toBe(first);
     expect(third).not.toBe(first);
+  });
+
+  it("sends a request again at once when the connection is lost", async () => {
+    cloudFront.failure = "lost";
+    meanwhile = () => {
+      cloudFront.failure = undefined;
+    };
+
+    expect(await bring(removed("kept", "avatars/a.webp"))).toEqual({ result: { batchItemFailures: [] } });
+
+    expect(new Set(cloudFront.requests.map(({ reference }) => reference)).size).toBe(1);
   });
 
   it("encodes keys like browsers, and stars, too", async () => {
