@@ -34,7 +34,10 @@ const repeatable: Readonly<Record<string, RegExp>> = {
 };
 
 function slowProblemsOf(path: string, text: string): string[] {
-  const code = text.replaceAll(/^--.*\n/gm, "").trim();
+  const code = text
+    .replaceAll(/^--.*\n/gm, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
   if (slowMark.test(text)) {
     if (Object.values(repeatable).some((pattern) => pattern.test(code))) return [];
     return [`${path}: a slow migration is one statement of these: ${Object.keys(repeatable).join(", ")}`];

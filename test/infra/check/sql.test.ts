@@ -23,7 +23,7 @@ it.each([
   "create index concurrently if not exists users_slug on users (slug);",
   "create unique index concurrently if not exists users_slug on users (slug)\n  where slug <> '';",
   "drop index concurrently if exists users_slug;",
-  "alter table users validate constraint users_slug_check;",
+  "alter table users\n  validate constraint users_slug_check;",
 ])("The check lets a slow migration be one statement that can be repeated: %s", (statement) => {
   expect(problemsOf(migration, `-- slow: 2 hours\n-- Why.\n${statement}\n`)).toEqual([]);
 });
