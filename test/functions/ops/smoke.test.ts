@@ -30,6 +30,15 @@ describe("ops-smoke", () => {
   });
 
   it.each([
+    ["has", "naoki-urasawa", { result: { requests: 1 } }],
+    ["has not", "nobody", { error: { errorMessage: expect.stringMatching(/^GET \/contributor\/slug\/nobody: 404 /) } }],
+  ])("asks for the contributor whom the database must have: it %s", async (_, slug, outcome) => {
+    const requests = smokeRequests("public", slug).filter(({ endpoint }) => endpoint === "contributor/slug");
+
+    expect(await smoke({ requests })).toMatchObject(outcome);
+  });
+
+  it.each([
     [{}, "Invalid payload: requests"],
     [{ requests: [] }, "Invalid payload: requests"],
     [{ requests: [{ endpoint: "publishers/list", target: "//example.com" }] }, "Invalid payload: requests"],

@@ -72,6 +72,7 @@ describe("npm start in a terminal, without the demo data", () => {
     expect(service.output()).not.toContain("local-");
     expect(service.output()).toContain("ops/create-user");
     expect([...service.output().matchAll(/curl .*/g)]).toHaveLength(1);
+    expect(await (await fetch(`${service.url}/docs`)).text()).not.toContain("local-");
   });
 
   it("prints a short line for each request, and the trace of an error", async () => {

@@ -135,6 +135,7 @@ describe("Settings", () => {
     ": stages of one database differ in changesRetentionDays": [
       ({ stages, dev }) => stages.push({ ...dev, name: "second", changesRetentionDays: 30 }),
     ],
+    "stages.0.changesRetentionDays: ": [({ dev }) => (dev.changesRetentionDays = 0)],
     'stages.0: Unrecognized key: "upload"': [({ dev }) => Object.assign(dev, { upload: true })],
     // Access.
     "stages.0.allowedOrigins.2: an origin": ["*", "http://localhost:*", "https://*.example.com", "https://a.test/"].map(
@@ -161,6 +162,7 @@ describe("Settings", () => {
     "signIn.clientSecretArn: a secret of account 123456789012 in us-east-1": [secretIn("us-east-1:123456789012")],
     "signIn.panel: its origin is none of allowedOrigins": [inSignIn({ panel: "https://b.example.com" })],
     "signIn.panel: an https URL without user": [inSignIn({ panel: "https://admin.example.com/#/a" })],
+    "signIn.sessionDays: ": [inSignIn({ sessionDays: 366 })],
     "signIn.sameSite: panel and API are on one site": [inSignIn({ sameSite: "none" })],
     "signIn.sameSite: browsers would not send the cookie": [direct({})],
     "signIn.cookieDomain: the API's domain, api.example.com, is not within it": [

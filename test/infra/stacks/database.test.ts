@@ -35,6 +35,7 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
     const instances = template.each("RDS::DBInstance");
     const zones = instances.map(({ AvailabilityZone }) => JSON.stringify(AvailabilityZone));
 
+    expect(cluster.Properties.EnableHttpEndpoint).toBe(true);
     expect(cluster.Properties.ServerlessV2ScalingConfiguration).toEqual({
       MinCapacity: its.capacityMin,
       MaxCapacity: its.capacityMax,

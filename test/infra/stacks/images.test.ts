@@ -37,10 +37,14 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
     const DeleteMarkerReplication = { Status: "Enabled" };
     expect(rule).toMatchObject({ Status: "Enabled", Filter: { Prefix: "" }, DeleteMarkerReplication });
     expect(template.find(Role).Properties.Policies).toBeUndefined();
-    const written = policy?.PolicyDocument.Statement.filter(({ Action }: Properties) =>
-      `${Action}`.includes("Replicate"),
-    );
-    expect(written.map(({ Resource }: Properties) => templateText(Resource))).toEqual([`${copiesArn}/*`]);
+    const statements: Properties[] = policy?.PolicyDocument.Statement;
+    const rights = statements.flatMap(({ Action, Resource }) => `${Action} ${templateText(Resource)}`);
+    expect(rights).toEqual([
+      `s3:GetReplicationConfiguration,s3:ListBucket \${${bucket.id}.Arn}`,
+      `s3:GetObjectVersionForReplication,s3:GetObjectVersionAcl,s3:GetObjectVersionTagging \${${bucket.id}.Arn}/*`,
+      expect.stringMatching(/^s3:Replicate/),
+    ]);
+    expect(rights[2]?.split(" ")[1]).toBe(`${copiesArn}/*`);
   });
 
   it("are restored by copies of their own versions, and by nothing else that could be written", () => {

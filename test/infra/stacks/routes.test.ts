@@ -161,5 +161,8 @@ describe("A stage", () => {
     const { SIGN_IN_API_ADDRESS } = variablesOf("prod", "sign-in-begin", synthesis);
     expect(SIGN_IN_API_ADDRESS).toBe("https://api.example.com");
     expect(variablesOf("prod", "sign-in-callback", synthesis).SIGN_IN_SAME_SITE).toBe("lax");
+    const secrets = synthesis.template("colophon-prod").all("SecretsManager::Secret");
+    const key = secrets.find(({ id }) => id.startsWith("SignIn"));
+    expect(key?.Properties.GenerateSecretString.PasswordLength).toBe(64);
   });
 });

@@ -63,6 +63,21 @@ describe("npm run synth", () => {
     expect(Rules?.Complete.Assertions[0].AssertDescription).toContain("npm run package");
   });
 
+  it("makes buckets that are read over TLS 1.2 alone", () => {
+    for (const template of stacks.map(synthesis.template)) {
+      const policies = template.each("S3::BucketPolicy");
+      expect(policies.map(({ Bucket }) => template.find(Bucket).id).sort()).toEqual(
+        template
+          .all("S3::Bucket")
+          .map(({ id }) => id)
+          .sort(),
+      );
+      const old = { Effect: "Deny", Condition: { NumericLessThan: { "s3:TlsVersion": 1.2 } } };
+      for (const { PolicyDocument } of policies)
+        expect(PolicyDocument.Statement).toContainEqual(expect.objectContaining(old));
+    }
+  });
+
   it("makes nothing while cdk-nag finds something", async () => {
     const directory = await mkdtemp(join(inject("cache"), "careless-"));
     const app = makeApp({ ...settings, databases: [], stages: [] }, [], directory);

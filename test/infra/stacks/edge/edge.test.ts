@@ -82,10 +82,13 @@ describe("The edge", () => {
     }
     for (const { OriginPath, CustomOriginConfig } of distribution.Origins) {
       expect(OriginPath).toBe(`/${template.one("ApiGateway::Stage").Properties.StageName}`);
-      expect(CustomOriginConfig.OriginProtocolPolicy).toBe("https-only");
+      expect(CustomOriginConfig).toMatchObject({ OriginProtocolPolicy: "https-only", OriginSSLProtocols: ["TLSv1.2"] });
     }
     expect(distribution.Aliases).toEqual([prod.edge?.domain]);
-    expect(distribution.ViewerCertificate.AcmCertificateArn).toBe(prod.edge?.certificate);
+    expect(distribution.ViewerCertificate).toMatchObject({
+      AcmCertificateArn: prod.edge?.certificate,
+      MinimumProtocolVersion: "TLSv1.2_2021",
+    });
   });
 
   it("does not cache errors of the API", () => {
