@@ -4,8 +4,7 @@ import sharp, { type Sharp } from "sharp";
 sharp.cache(false);
 // With many threads glibc's allocator fragments memory (sharp, "Installation"), and there is one image at a time.
 sharp.concurrency(1);
-// The accepted formats, by content: libvips may load no other one, SVG above all. Of HEIF it decodes only AVIF, since
-// sharp's binaries have no decoder for HEVC (sharp, "Installation").
+// The accepted formats, by content: libvips may load no other one, SVG above all. Of HEIF only AVIF is accepted (isAvif).
 sharp.block({ operation: ["VipsForeignLoad"] });
 sharp.unblock({
   operation: [
@@ -32,6 +31,7 @@ const secondsMax = 10;
 export async function openImage(bytes: Buffer): Promise<Sharp> {
   const image = sharp(bytes, { limitInputPixels: inputPixelsMax, failOn: "error", sequentialRead: true, pages: 1 });
   const { format, width, height } = await image.metadata();
+  if (format === "heif" && !isAvif(bytes)) throw new TypeError("The image is HEIF, but no AVIF");
   if (format === "heif" && width * height > heifPixelsMax) {
     throw new RangeError(`The AVIF has ${width} x ${height} pixels: at most ${heifPixelsMax}`);
   }
@@ -40,3 +40,6 @@ export async function openImage(bytes: Buffer): Promise<Sharp> {
   }
   return image.timeout({ seconds: secondsMax });
 }
+
+/** Whether the first box names the brand. libvips knows other kinds of HEIF, such as HEIC and masks without compression. */
+const isAvif = (bytes: Buffer) => bytes.subarray(0, bytes.readUInt32BE(0)).includes("avif");

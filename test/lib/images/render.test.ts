@@ -124,6 +124,7 @@ describe("render: errors", () => {
     ["SVG behind the box of an AVIF", async () => Buffer.from(`\0\0\0\x17ftypavif\0\0\0\0avif${svg}`, "latin1")],
     ["SVG behind the start of a JPEG", async () => Buffer.from(`\xff\xd8\xff${svg}`, "latin1")],
     ["SVG behind the start of a GIF", async () => Buffer.from(`GIF89a${svg}`, "latin1")],
+    ["HEIF that is no AVIF", async () => withoutBrand(await plain().avif().toBuffer())],
     ["TIFF", async () => await plain().tiff().toBuffer()],
     ["noise", async () => noise],
     ["noise behind the start of a PNG", async () => Buffer.concat([blackPng(9, 9).subarray(0, 40), noise])],
@@ -161,6 +162,13 @@ describe("render: errors", () => {
     await expect(render(await refused)).rejects.toThrow(message);
   });
 });
+
+/** The bytes of an AVIF, called another kind of HEIF. */
+function withoutBrand(bytes: Buffer): Buffer {
+  const box = bytes.toString("latin1", 0, bytes.readUInt32BE(0));
+  bytes.write(box.replaceAll("avif", "mif1"), 0, "latin1");
+  return bytes;
+}
 
 async function halfA(format: "jpeg" | "png" | "webp" | "avif"): Promise<Buffer> {
   const bytes = await sharp(await photograph(800, 600))
