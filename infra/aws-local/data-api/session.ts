@@ -128,11 +128,15 @@ const hasNotBegun = (error: unknown) =>
 export async function isAsNew(session: Session): Promise<boolean> {
   await session.running;
   const { client, prepared, outdated } = session;
-  if (!session.isReset && !session.ended) {
+  let isReset = session.isReset;
+  if (!isReset && !session.ended) {
     prepared.clear();
     outdated.length = 0;
-    // In an open transaction it fails, and the transaction stays open.
-    await client.query("discard all").catch(() => {});
+    // It fails in an open transaction, or when it takes longer than a timeout that the session has set.
+    isReset = await client.query("discard all").then(
+      () => true,
+      () => false,
+    );
   }
-  return !session.ended && client.getTransactionStatus() === "I";
+  return isReset && !session.ended && client.getTransactionStatus() === "I";
 }

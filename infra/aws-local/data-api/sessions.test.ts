@@ -1,3 +1,8 @@
+import {
+  BeginTransactionCommand,
+  CommitTransactionCommand,
+  RollbackTransactionCommand,
+} from "@aws-sdk/client-rds-data";
 import { beforeAll, describe, expect, it } from "vitest";
 import { errorOf, useEmulator } from "../test/emulator.ts";
 
@@ -54,6 +59,31 @@ describe("a call", () => {
     expect(different).toBeGreaterThan(5);
     expect(different).toBeLessThanOrEqual(20);
   });
+});
+
+it("A session that cannot be reset after a transaction is ended", async () => {
+  const begin = async () => (await data.client.send(new BeginTransactionCommand(data.target))).transactionId;
+  const [transactionId, other] = [await begin(), await begin()];
+  for (const sql of [
+    "create temporary table left_behind (id int)",
+    // So who drops one table waits for locks of the other.
+    "alter table row add column temporary left_behind",
+    "set statement_timeout = '1s'",
+  ])
+    await data.execute(sql, { transactionId });
+  const locking = data.execute("lock table row", { transactionId: other });
+  await expect.poll(() => data.value("select count(*) from pg_locks where not granted")).toBe(1);
+
+  await data.client.send(new CommitTransactionCommand({ ...data.target, transactionId }));
+  await locking;
+  const resets = "select count(*) from pg_stat_activity where query = 'discard all' and state = 'active'";
+  await expect.poll(() => data.value(resets)).toBe(1);
+  await expect.poll(() => data.value(resets)).toBe(0);
+  await data.client.send(new RollbackTransactionCommand({ ...data.target, transactionId: other }));
+
+  const left = () => data.value("select count(*) from pg_class where relname = 'left_behind'");
+  // An idle session would end after half a minute anyway.
+  await expect.poll(left, { timeout: 15_000 }).toBe(0);
 });
 
 describe("a prepared statement", () => {
