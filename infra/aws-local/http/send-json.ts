@@ -9,7 +9,8 @@ export function sendJson(
 ): void {
   response.writeHead(status, {
     "content-type": "application/json",
-    "content-length": Buffer.byteLength(text),
+    // A 204 has none (RFC 9110, 8.6).
+    ...(status !== 204 && { "content-length": Buffer.byteLength(text) }),
     "x-amzn-requestid": crypto.randomUUID(),
     ...headers,
   });

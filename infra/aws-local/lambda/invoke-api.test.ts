@@ -88,6 +88,7 @@ describe("Lambda's Invoke API", () => {
     const response = await (typeof call === "function" ? call() : invoke("ops-echo", call));
 
     expect([response.status, `${response.headers["x-amzn-errortype"]}`]).toEqual([status, type]);
+    expect("content-length" in response.headers).toBe(status !== 204);
     expect(built.seen()).toEqual([]);
   });
 
