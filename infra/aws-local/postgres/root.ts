@@ -82,8 +82,9 @@ async function expectRootOnly(folder: string): Promise<void> {
 }
 
 /**
- * Finds the place of a cluster while PostgreSQL runs, which it leaves after that: its directory, unless PostgreSQL cannot enter that. Then the cluster is moved outside, with
- * a link to it in its directory's place, and moved back at the end. A killed process leaves it outside for the next start.
+ * Finds where a cluster is while PostgreSQL runs: in its directory, unless PostgreSQL cannot enter that. Then the cluster
+ * is moved outside, with a link to it in its directory's place. `leave` moves it back after PostgreSQL has ended. A killed
+ * process leaves it outside for the next start.
  */
 export async function placeOf(directory: string, account: Account | undefined, report: (line: string) => void) {
   if (!account || account.setpriv || (await canEnter(account, dirname(directory))))
