@@ -148,7 +148,7 @@ describe("A stage whose edge is told what has changed", () => {
       expect((await see(path, {}, edge)).policy).toMatch(/^public, max-age=60, s-maxage=3600, /);
   });
 
-  it("never returns it 304, which might lose the tags", async () => {
+  it("never returns 304 to it, which might lose the tags", async () => {
     const { etag, tags } = await see(paths[1], {}, edge);
 
     expect(etag).toMatch(/^W\//);

@@ -130,7 +130,7 @@ function addAlarms(props: MonitoringProps): void {
     threshold: requestsIn5Minutes,
   });
   alarms.add("functions-full", {
-    // Lambda returns API Gateway 429 when it has no concurrency left; the visitor gets 503.
+    // Lambda returns 429 to API Gateway when it has no concurrency left; the visitor gets 503.
     metric: metrics.extract(accessLog, "full", {
       filterPattern: FilterPattern.stringValue("$.integrationStatus", "=", "429"),
     }),

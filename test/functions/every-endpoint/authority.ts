@@ -88,7 +88,7 @@ export function testAuthority(stack: UploadStack): void {
         });
       });
 
-      it("returns a deleted user with 404 or 401, as documented, and changes nothing", async () => {
+      it("returns 404 or 401 to a deleted user, as documented, and changes nothing", async () => {
         const deleted = await anAdministrator(stack.sql);
         await stack.sql`delete from users where id = ${deleted.id}`;
         const request = await requestFor(declaration);

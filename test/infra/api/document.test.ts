@@ -96,7 +96,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
     }
   });
 
-  it("responds preflights: of public paths to all, of administrative paths to the listed origins, with cookies, of others to none", async () => {
+  it("responds to preflights: of public paths to all, of administrative paths to the listed origins, with cookies, of others to none", async () => {
     const called = routes.filter(({ declaration }) => !isNavigation(declaration));
     for (const [path, all] of Map.groupBy(called, (each) => each.path)) {
       const arePublic = all.every(({ declaration }) => isPublic(declaration));
