@@ -102,8 +102,11 @@ describe("ops-tidy and the ledger", () => {
     async (kind) => {
       await record(500, 25_000);
       await record(1);
+      // On a busy machine the function may have given the second call up before it failed, and repeat it.
       stack.dataApi.intercept(({ number }) =>
-        number === 2 ? { kind, status: 400, type: "BadRequestException", message: "Broken" } : undefined,
+        number >= 2
+          ? { kind: number === 2 ? kind : "error", status: 400, type: "BadRequestException", message: "Broken" }
+          : undefined,
       );
 
       expect(await tidy({})).toHaveProperty("error");
