@@ -153,14 +153,13 @@ create function known_lines(target text, lines import_line[], records import_rec
 $$;
 
 -- Why lines of a table are refused: by themselves, or since there is no such record as they name, or a later line adds
--- it, or that was refused. A name or a slug that another line of the batch may give up is left to unique indexes: they
--- fail the batch, and its halves follow.
+-- it, or that was refused. A name is free if an earlier line takes it from its owner. If that line is refused in its
+-- turn, the unique index fails the batch, and its halves follow.
 create function import_refusals(
   target text, lines import_line[], leads import_reference[], records import_record[], refused bigint[]
 ) returns setof import_outcome language plpgsql as $$
   declare
     named text = case target when 'contributors' then 'first_name' else 'name' end;
-    edited_ids bigint[] = array(select id from unnest(lines) where not current @> object);
   begin
     return query
       select number, 'refused', problem[1], problem[2]
@@ -182,7 +181,11 @@ create function import_refusals(
                 join contributors as other
                   on identity_key(other.first_name) = identity_key(latest.first_name)
                   and identity_key(other.last_name) = identity_key(latest.last_name)
-              where other.id <> all(edited_ids)
+              where
+                other.id <> line.id
+                and not exists (
+                  select from unnest(lines) as earlier where earlier.id = other.id and earlier.number < line.number
+                )
             ) then array['first_name', 'another contributor has this name']
           end
         ) as found (problem)

@@ -368,6 +368,21 @@ describe("A line is refused, and the others are done:", () => {
     expect(await now).toEqual(["Somebody", "Many 0", "Many 2", "Other", "Many 1"]);
   });
 
+  it.each([
+    [{}, { gender: "x" }],
+    [{ type: "y" }, { gender: "x" }],
+  ])("as if the lines came one by one, when a later line gives up a name: %j, %j", async (taking, giving) => {
+    await forget();
+    await importing(...many(2));
+
+    const report = await importing(
+      contributor("many-0", { first_name: "Many 1", ...taking }),
+      contributor("many-1", { first_name: "Other", ...giving }),
+    );
+
+    expect(report).toMatchObject({ changed: 1, refused: [{ line: 1, field: "first_name" }] });
+  });
+
   it("as if the lines came one by one, when several are about one record, also by a former external id", async () => {
     await forget();
     await importing(...many(3), series("s", { name: "S" }));
