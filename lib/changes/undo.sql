@@ -187,8 +187,8 @@ create function rows_leading_to(ids bigint[], table_name text, column_name text)
   begin
     return query execute format(
       $sql$
-        select (other_row(%1$L, %2$I, jsonb_build_array(%3$s), to_jsonb(current))).*
-        from %1$I as current
+        select row.*
+        from %1$I as current cross join lateral other_row(%1$L, %2$I, jsonb_build_array(%3$s), to_jsonb(current)) as row
         where %4$I = any($1)
       $sql$,
       table_name, (select owner from history_tables() as listed where listed.table_name = rows_leading_to.table_name),
