@@ -59,7 +59,7 @@ export async function applySlowly(
     await begun.call;
     await watch(script, limit, endBy);
   }
-  throw new Error("the outcome of its statement is not known. The next run begins it anew");
+  throw new Error("the outcome of its statement is not known: see PostgreSQL's log. The next run begins it anew");
 }
 
 const toBeContinued = (state: string) => `${state}; run ops-migrate or the deployment again, which goes on watching it`;
