@@ -43,7 +43,8 @@ export async function applySlowly(
       if (await isApplied(migration, send)) return { isNew: false };
       if (await runOf(script, limit)) return {};
       if (performance.now() > endBy) throw new StillRunning(toBeContinued("has yet to run"));
-      await dropInvalidIndex(script);
+      // It may have taken hours, so it is not begun again before an operator has read why it failed.
+      if ((await dropInvalidIndex(script)) && runs > 1) throw new Error(failedUnnoticed);
       const call = callWith(script);
       // Until others see it run, the lock keeps them from beginning it, too.
       for (;;) {
@@ -59,19 +60,25 @@ export async function applySlowly(
     await begun.call;
     await watch(script, limit, endBy);
   }
-  throw new Error("the outcome of its statement is not known: see PostgreSQL's log. The next run begins it anew");
+  throw new Error(failedUnnoticed);
 }
 
+const failedUnnoticed =
+  "its statement ended after its call, without success: PostgreSQL's log says why. The next run begins it anew";
 const toBeContinued = (state: string) => `${state}; run ops-migrate or the deployment again, which goes on watching it`;
 
-/** An invalid index, which a run that failed has left, would count as one that exists. */
-async function dropInvalidIndex({ text }: Script): Promise<void> {
+/**
+ * An invalid index, which a run that failed has left, would count as one that exists.
+ * @returns whether there was one
+ */
+async function dropInvalidIndex({ text }: Script): Promise<boolean> {
   const [, name] = /^create (?:unique )?index concurrently if not exists (\w+)/m.exec(text) ?? [];
-  if (name === undefined) return;
+  if (name === undefined) return false;
   const invalid = await execute(sql`
     select 1 from pg_index where indexrelid = to_regclass(${name}::text) and not indisvalid
   `);
   if (invalid.length > 0) await execute(raw(`drop index concurrently if exists ${name}`));
+  return invalid.length > 0;
 }
 
 /** The first line, a comment, begins with the migration's path, by which PostgreSQL's list of sessions shows the run. */
