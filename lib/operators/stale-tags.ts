@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
 import { Unavailable } from "../aws/retry.ts";
 import { execute } from "../data-api/client.ts";
-import { text } from "../data-api/read.ts";
+import { integer, integerOrNull, text } from "../data-api/read.ts";
 import * as tags from "../queries/stale-tags.ts";
 import { everything, invalidate, itemsOf, tagsMax } from "./edge.ts";
 import type { OperatorContext } from "./operator-function.ts";
@@ -13,6 +13,8 @@ import type { OperatorContext } from "./operator-function.ts";
  * reached the edge by then. The edge keeps no response for long that took more than half of that (lib/http/headers.ts).
  */
 export const graceInMilliseconds = 1_000;
+/** It invalidates what it saw two looks ago. */
+const pauseInMilliseconds = graceInMilliseconds / 2;
 
 const attemptInMilliseconds = 3_000;
 
@@ -20,25 +22,34 @@ const attemptInMilliseconds = 3_000;
  * It is extended before each attempt. Without the two seconds for the database, whose responses may take long on a busy
  * day, another run would pay for the same tags before this one has deleted them.
  */
-export const leaseInMilliseconds = graceInMilliseconds + attemptInMilliseconds + 2_000;
+export const leaseInMilliseconds = attemptInMilliseconds + 2_000;
 
 /** Beyond the budget tags are gathered for so long. */
 const gatheringInSeconds = 600;
 
-const lookSchema = z.object({
-  isMine: z.boolean(),
-  snapshot: z.string(),
-  tags: z.array(z.string()),
-  oldestInSeconds: z.nullable(z.number()),
+interface Look {
+  readonly isMine: boolean;
+  readonly isWaiting: boolean;
+  readonly snapshot: string;
+  /** What was there two looks ago. */
+  readonly tags: ReadonlySet<string>;
+  readonly oldestInSeconds: number;
   /** Invalidated today, for the budget. */
-  paths: z.nullable(z.number()),
-  lastInSeconds: z.nullable(z.number()),
-});
+  readonly paths: number;
+  readonly lastInSeconds: number;
+}
+
+/** An invalidation that CloudFront has not accepted yet: by its reference CloudFront knows a repeated request. */
+interface Batch {
+  readonly items: readonly string[];
+  readonly reference: string;
+  readonly snapshot: string;
+}
 
 /**
- * Invalidates the tags of what has changed, each once: it reads them, waits for the grace, and deletes exactly these after
- * CloudFront has accepted them. So a run that breaks off leaves them to the next one. Only one run at a time does so; the
- * others leave the work to it.
+ * Invalidates the tags of what has changed, each once. It looks twice a second while there are any, and invalidates
+ * those that it has seen a second before. It deletes exactly these, after CloudFront has accepted them: a run that breaks
+ * off leaves them to the next one. Only one run at a time does so; the others leave the work to it.
  * @param budget paths a day
  * @returns what was invalidated
  */
@@ -48,46 +59,44 @@ export async function invalidateStaleTags(
 ): Promise<ReadonlySet<string>> {
   const run = randomUUID();
   const invalidated = new Set<string>();
-  // An invalidation that CloudFront has not accepted yet: by its reference CloudFront knows a repeated request.
-  let batch: { items: readonly string[]; reference: string; snapshot: string } | undefined;
+  let [snapshot, next]: [string, string] = [tags.emptySnapshot, tags.emptySnapshot];
+  let batch: Batch | undefined;
   let wasWaiting = false;
   for (;;) {
-    const [row = []] = await execute(tags.look(run, tagsMax + 1, leaseInMilliseconds), deadline);
-    const { isMine, snapshot, ...stale } = lookSchema.parse(JSON.parse(text(row, 0)));
-    const isWaiting = stale.tags.length > 0;
-    if (!isMine || !(isWaiting || wasWaiting)) return invalidated;
-    // After the last tag it looks once more, at once: one may have come before it gave back the lease.
-    wasWaiting = isWaiting;
-    if (!isWaiting) continue;
-    const pathsToday = stale.paths ?? 0;
-    const isOverBudget = pathsToday >= budget;
+    const stale = await look(run, snapshot, deadline);
+    if (!stale.isMine || !(stale.isWaiting || wasWaiting)) return invalidated;
+    const isOverBudget = stale.paths >= budget;
     const level = isOverBudget ? "warn" : "info";
-    const facts = { oldestInSeconds: stale.oldestInSeconds, ...(isOverBudget && { isOverBudget, pathsToday }) };
+    const facts = {
+      oldestInSeconds: stale.oldestInSeconds,
+      ...(isOverBudget ? { isOverBudget, pathsToday: stale.paths } : {}),
+    };
     const isOver = deadline - performance.now() < leaseInMilliseconds;
-    const lastInSeconds = stale.lastInSeconds ?? Number.POSITIVE_INFINITY;
-    const isGathering = isOverBudget && lastInSeconds < gatheringInSeconds && !batch;
-    if (isOver || isGathering) {
-      log({ isWaiting, ...facts }, level);
+    const isGathering = isOverBudget && stale.lastInSeconds < gatheringInSeconds && !batch;
+    if (stale.isWaiting && (isOver || isGathering)) {
+      log({ isWaiting: true, ...facts }, level);
       await execute(tags.release(run), deadline);
       if (batch) throw new Unavailable("CloudFront did not accept an invalidation");
       return invalidated;
     }
-    if (!batch) {
-      const items = isOverBudget ? everything : itemsOf(new Set(stale.tags));
-      batch = { items, reference: randomUUID(), snapshot };
-      await sleep(graceInMilliseconds);
-    }
+    if (stale.tags.size > 0)
+      batch ??= { items: isOverBudget ? everything : itemsOf(stale.tags), reference: randomUUID(), snapshot };
     const startedAt = performance.now();
-    const { items, reference } = batch;
-    if (!(await isAccepted(items, reference))) continue;
-    await execute(tags.settle(batch.snapshot, items.length), deadline);
-    for (const item of items) invalidated.add(item);
-    log({ items, paths: items.length, milliseconds: Math.round(performance.now() - startedAt), ...facts }, level);
-    batch = undefined;
+    if (batch && (await isAccepted(batch))) {
+      const { items } = batch;
+      await execute(tags.settle(batch.snapshot, items.length), deadline);
+      for (const item of items) invalidated.add(item);
+      log({ items, paths: items.length, milliseconds: Math.round(performance.now() - startedAt), ...facts }, level);
+      batch = undefined;
+    }
+    // After the last tag it looks once more, at once: one may have come before it gave back the lease.
+    wasWaiting = stale.isWaiting;
+    [snapshot, next] = [next, stale.snapshot];
+    if (wasWaiting) await sleep(pauseInMilliseconds);
   }
 }
 
-async function isAccepted(items: readonly string[], reference: string): Promise<boolean> {
+async function isAccepted({ items, reference }: Batch): Promise<boolean> {
   try {
     await invalidate(items, performance.now() + attemptInMilliseconds, reference);
     return true;
@@ -95,4 +104,19 @@ async function isAccepted(items: readonly string[], reference: string): Promise<
     if (error instanceof Unavailable) return false;
     throw error;
   }
+}
+
+const listSchema = z.array(z.string());
+
+async function look(run: string, snapshot: string, deadline: number): Promise<Look> {
+  const [row = []] = await execute(tags.look(run, snapshot, tagsMax + 1, leaseInMilliseconds), deadline);
+  return {
+    isMine: integer(row, 0) === 1,
+    isWaiting: integer(row, 1) === 1,
+    snapshot: text(row, 2),
+    tags: new Set(listSchema.parse(JSON.parse(text(row, 3)))),
+    oldestInSeconds: integerOrNull(row, 4) ?? 0,
+    paths: integerOrNull(row, 5) ?? 0,
+    lastInSeconds: integerOrNull(row, 6) ?? Number.POSITIVE_INFINITY,
+  };
 }

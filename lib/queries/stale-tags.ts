@@ -1,8 +1,11 @@
 import sql, { type Sql } from "sql-template-tag";
 
+/** Tags that were there at the time of a snapshot, which is the text of PostgreSQL's `pg_snapshot`. */
+export const emptySnapshot = "1:1:";
+
 /**
- * Whether a row was there at the time of a snapshot, which is the text of PostgreSQL's `pg_snapshot`. A row of a
- * transaction that this server has not begun yet came from another server, when the database was copied.
+ * Whether a row was there already. A row of a transaction that this server has not begun yet came from another server,
+ * when the database was copied.
  */
 const isIn = (snapshot: string) => sql`
   (
@@ -14,10 +17,11 @@ const isIn = (snapshot: string) => sql`
 /**
  * Makes this run the one that invalidates, unless another one is, and reads what is to be invalidated. Without any tag
  * the run gives the lease back.
+ * @param snapshot reads the tags that were there then
  * @param tagsMax distinct tags; more need not be known
  * @param leaseInMilliseconds the lease from now on, which a run that breaks off keeps
  */
-export const look = (run: string, tagsMax: number, leaseInMilliseconds: number): Sql => sql`
+export const look = (run: string, snapshot: string, tagsMax: number, leaseInMilliseconds: number): Sql => sql`
   with
     lease as (
       insert into invalidation_lease (run, until)
@@ -33,16 +37,17 @@ export const look = (run: string, tagsMax: number, leaseInMilliseconds: number):
       returning 1
     )
   select
+    cast(exists (select from lease) as int),
+    cast(exists (select from stale_tags) as int),
+    cast(pg_current_snapshot() as text),
     cast(
-      json_build_object(
-        'isMine', exists (select from lease),
-        'snapshot', cast(pg_current_snapshot() as text),
-        'tags', array(select distinct tag from stale_tags limit ${tagsMax}::bigint),
-        'oldestInSeconds', (select cast(extract(epoch from now() - min(added_at)) as bigint) from stale_tags),
-        'paths', (select paths from invalidations where day = cast(now() at time zone 'utc' as date)),
-        'lastInSeconds', (select cast(extract(epoch from now() - max(last_at)) as bigint) from invalidations)
+      to_json(
+        array(select distinct tag from stale_tags where ${isIn(snapshot)} order by tag limit ${tagsMax}::bigint)
       ) as text
-    )
+    ),
+    (select cast(extract(epoch from now() - min(added_at)) as bigint) from stale_tags),
+    (select paths from invalidations where day = cast(now() at time zone 'utc' as date)),
+    (select cast(extract(epoch from now() - max(last_at)) as bigint) from invalidations)
 `;
 
 /** After an invalidation of so many paths: deletes the tags that were there at the time of the snapshot, and counts. */
