@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { fieldsInWords, issueInWords } from "../../lib/operators/issues.ts";
+import { fieldsInWords } from "../../lib/operators/issues.ts";
 import { checks } from "./checks.ts";
 import { type Settings, shape } from "./schema.ts";
 
@@ -10,7 +10,7 @@ export const settingsSchema = shape.superRefine((settings, { addIssue }) => {
 
 /** Ends the process if settings are invalid: commands load them before they can catch an error. */
 export function settingsOf(input: z.input<typeof settingsSchema>): Settings {
-  const { data, error } = settingsSchema.safeParse(input, { error: issueInWords });
+  const { data, error } = settingsSchema.safeParse(input);
   if (data) return data;
   process.stderr.write(`infra/stages.ts is invalid:\n  ${fieldsInWords(error.issues, "settings").join("\n  ")}\n`);
   process.exit(1);

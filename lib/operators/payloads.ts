@@ -3,37 +3,27 @@ import { name, shortText } from "../contract/parameters.ts";
 import { fieldsInWords, issueInWords } from "./issues.ts";
 import { refusal } from "./refusal.ts";
 
-const tidyDaysDefault = 400;
-const tidyDaysMax = 3_650;
-const sessionDaysMax = 365;
-const changesDefault = 50;
-const changesMax = 1_000;
-const importSecondsMax = 900;
-const mergedMax = 100;
-
 const id = z.int().check(z.positive());
 /** PostgreSQL has no year 0, and no offset of 16 hours. */
 const time = z.iso
   .datetime({ offset: true, error: "a time as 2026-11-21T08:00:00Z" })
   .check(z.refine((text) => Date.parse(text) > 0 && !/[+-](1[6-9]|2\d):\d\d$/.test(text), "a time since 1970"));
+const textLike = (form: RegExp, example: string) => z.string().check(z.regex(form, `as ${example}`));
 /** What every repair takes: the operator's reason and name for the ledger, and whether it only says what it would do. */
 const repair = { reason: z.optional(shortText), by: z.optional(name), dryRun: z.optional(z.boolean()) };
 const days = (max: number) => z.int().check(z.minimum(1), z.maximum(max));
 
 /** A record as the ledger names it: `contributor/5`. */
-const record = z
-  .string()
-  .check(
-    z.regex(/^(?:user|role|permission|contributor|publisher|series|tag|client)\/[1-9]\d{0,15}$/, "as contributor/5"),
-  );
+const record = textLike(
+  /^(?:user|role|permission|contributor|publisher|series|tag|client)\/[1-9]\d{0,15}$/,
+  "contributor/5",
+);
 
 /** An object in S3. */
-const s3Url = z.string().check(z.regex(/^s3:\/\/[a-z0-9.-]+\/./, "as s3://BUCKET/KEY"));
+const s3Url = textLike(/^s3:\/\/[a-z0-9.-]+\/./, "s3://BUCKET/KEY");
 
 /** A tag as public results have them (lib/contract/README.md). */
-const tag = z
-  .string()
-  .check(z.regex(/^(?:contributors|publishers|series|(?:contributor|publisher)-[1-9]\d{0,18})$/, "as contributor-5"));
+const tag = textLike(/^(?:contributors|publishers|series|(?:contributor|publisher)-[1-9]\d{0,18})$/, "contributor-5");
 
 /** How a provider of OpenID Connect calls itself (OpenID Connect Core, "iss") and a person ("sub"). */
 const issuer = z
@@ -84,7 +74,7 @@ export const payloads = {
     source: z.string().check(z.minLength(1)),
     format: z._default(z.literal("jsonl"), "jsonl"),
     /** Returns then, although lines are left. */
-    seconds: z.optional(z.int().check(z.minimum(1), z.maximum(importSecondsMax))),
+    seconds: z.optional(z.int().check(z.minimum(1), z.maximum(900))),
     ...repair,
   }),
   "ops/invalidate": z.strictObject({
@@ -93,7 +83,7 @@ export const payloads = {
   }),
   /** SQS messages, each with an event of S3 about a deleted object (S3, "EventBridge event message structure"). */
   "ops/invalidate-images": z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) }),
-  "ops/issue-refresh-token": z.object({ username: name, days: days(sessionDaysMax), by: z.optional(name) }),
+  "ops/issue-refresh-token": z.object({ username: name, days: days(365), by: z.optional(name) }),
   "ops/link-identity": z
     .strictObject({
       username: name,
@@ -112,19 +102,19 @@ export const payloads = {
   "ops/list-changes": z.strictObject({
     id: z.optional(id),
     user: z.optional(z.union([id, name], "a user's id or name")),
-    endpoint: z.optional(z.string().check(z.regex(/^[a-z-]+(\/[a-z-]+)?$/, "a path as admin-roles/edit"))),
+    endpoint: z.optional(textLike(/^[a-z-]+(\/[a-z-]+)?$/, "admin-roles/edit")),
     record: z.optional(z.union([id, record])),
     from: z.optional(time),
     to: z.optional(time),
     before: z.optional(id),
-    limit: z._default(id.check(z.maximum(changesMax)), changesDefault),
+    limit: z._default(id.check(z.maximum(1_000)), 50),
     /** Adds the rows as the ledger has them. */
     raw: z._default(z.boolean(), false),
   }),
   "ops/merge-contributors": z
     .strictObject({
       keep: id,
-      merge: z.array(id).check(z.minLength(1, "Nobody is there"), z.maxLength(mergedMax, `More than ${mergedMax}`)),
+      merge: z.array(id).check(z.minLength(1, "Nobody is there"), z.maxLength(100, "More than 100")),
       ...repair,
     })
     .check(
@@ -166,7 +156,7 @@ export const payloads = {
       )
       .check(z.minLength(1)),
   }),
-  "ops/tidy": z.looseObject({ days: z._default(days(tidyDaysMax), tidyDaysDefault) }),
+  "ops/tidy": z.looseObject({ days: z._default(days(3_650), 400) }),
   /** Either a change, or all of an import, or those of a user in a time; the newest first. */
   "ops/undo": z
     .strictObject({

@@ -33,9 +33,9 @@ describe("ops-end-sessions", () => {
   it.each([
     [{ user: "nobody" }, "There is no such user"],
     [{ user: 999_999 }, "There is no such user"],
-    [{ user: 0 }, "Invalid payload: user: must be more than 0"],
+    [{ user: 0 }, expect.stringMatching(/^Invalid payload: user: Too small/)],
     [{}, "Invalid payload: user: a user's id or name"],
-    [{ user: "nobody", force: true }, "Invalid payload: force: unknown"],
+    [{ user: "nobody", force: true }, 'Invalid payload: payload: Unrecognized key: "force"'],
   ])("refuses %j", async (payload, errorMessage) => {
     const rows = await ledger();
 

@@ -502,7 +502,7 @@ describe("An import", () => {
     [{ source: "s3://transfers/none.jsonl" }, /^s3:\/\/transfers\/none.jsonl cannot be read: there is no such object/],
     [{ source: "s3://elsewhere/file.jsonl" }, /^s3:\/\/elsewhere\/file.jsonl cannot be read: there is no such object/],
     [{ source: "s3://transfers" }, "`source` is neither s3://BUCKET/KEY nor lines of JSON"],
-    [{ source: "{}", format: "csv" }, 'Invalid payload: format: must be "jsonl"'],
+    [{ source: "{}", format: "csv" }, 'Invalid payload: format: Invalid input: expected "jsonl"'],
     [{}, /^Invalid payload: source: /],
   ])("fails for %j", async (payload, message) => {
     await expect(run(payload)).rejects.toThrow(message);

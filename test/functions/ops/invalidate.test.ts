@@ -259,8 +259,8 @@ describe("ops-invalidate for an operator", () => {
   });
 
   it.each([
-    [{ tag: ["series"] }, "tag: unknown"],
-    [{ everything: true, all: 1, paths: [] }, "all, paths: unknown"],
+    [{ tag: ["series"] }, 'payload: Unrecognized key: "tag"'],
+    [{ everything: true, all: 1, paths: [] }, 'payload: Unrecognized keys: "all", "paths"'],
     [{ tags: [] }, "tags: "],
     [{ tags: ["series", "contributor-0"] }, "tags.1: "],
     [{ tags: ["series,publishers"] }, "tags.0: "],

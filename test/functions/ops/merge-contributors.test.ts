@@ -279,7 +279,7 @@ describe("ops-merge-contributors refuses, and changes nothing,", () => {
     ["itself", 1, [1], /merge: The kept one is there, too/],
     ["the same one twice", 1, [2, 2], /merge: An id is there twice/],
     ["an id that is none", 1, ["x"], /merge.0: /],
-    ["a misspelt field", 1, [2], /dryrun: unknown/, { dryrun: true }],
+    ["a misspelt field", 1, [2], /Unrecognized key: "dryrun"/, { dryrun: true }],
   ])("%s", async (_, keep, merge, message, more) => {
     await stack.sql`insert into contributors (id, first_name, slug) overriding system value values (1, 'One', 'one') on conflict do nothing`;
 
