@@ -5,7 +5,7 @@ import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { reservedConcurrency } from "../settings/checks.ts";
 import type { AccountSettings, Settings } from "../settings/schema.ts";
 import { Alarms } from "./shared/alarms.ts";
-import { makeServiceRole } from "./shared/service-role.ts";
+import { makeServiceRole } from "./shared/role.ts";
 
 /** The share of the unreserved concurrency at which the alarm fires. */
 const busyShare = 0.8;

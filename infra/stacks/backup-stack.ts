@@ -13,7 +13,7 @@ import type { BackupLock, DatabaseSettings } from "../settings/schema.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { Alarms } from "./shared/alarms.ts";
 import { globalPrefix } from "./shared/global-prefix.ts";
-import { makeServiceRole } from "./shared/service-role.ts";
+import { makeServiceRole } from "./shared/role.ts";
 
 /**
  * The name of the vaults in both regions. It has the region of the database: when the database is restored in the region

@@ -1,10 +1,9 @@
 import { CfnOutput, DefaultStackSynthesizer, Duration, type Stack } from "aws-cdk-lib";
-import { CfnOIDCProvider, type PolicyStatementProps, Role, WebIdentityPrincipal } from "aws-cdk-lib/aws-iam";
+import { CfnOIDCProvider, WebIdentityPrincipal } from "aws-cdk-lib/aws-iam";
 import { doorSecretName } from "../operate/door.ts";
 import type { PipelineSettings, Settings } from "../settings/schema.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
-import { acknowledge, wildcardFinding } from "./shared/acknowledge.ts";
-import { documents } from "./shared/service-function.ts";
+import { makeRole, type Policies } from "./shared/role.ts";
 
 const issuer = "token.actions.githubusercontent.com";
 
@@ -30,18 +29,16 @@ export function addPipeline(
     );
   const allow = (action: string, resources: string[]) => ({ actions: [action], resources });
   const assume = (roles: readonly string[]) => allow("sts:AssumeRole", [...new Set(roles)]);
-  const addRole = (name: string, subject: string, policies: Readonly<Record<string, PolicyStatementProps[]>>): Role => {
-    const role = new Role(stack, name, {
+  const addRole = (name: string, subject: string, policies: Policies): void => {
+    const assumedBy = new WebIdentityPrincipal(provider, {
+      StringEquals: { [`${issuer}:aud`]: "sts.amazonaws.com", [`${issuer}:sub`]: `repo:${repository}:${subject}` },
+    });
+    const role = makeRole(stack, name, assumedBy, policies, {
       description: `For the workflows of ${repository}`,
-      assumedBy: new WebIdentityPrincipal(provider, {
-        StringEquals: { [`${issuer}:aud`]: "sts.amazonaws.com", [`${issuer}:sub`]: `repo:${repository}:${subject}` },
-      }),
-      inlinePolicies: documents(policies),
       // A first deployment waits for its database.
       maxSessionDuration: Duration.hours(2),
     });
     new CfnOutput(stack, `${name}Arn`, { value: role.roleArn }).overrideLogicalId(name);
-    return role;
   };
 
   const reading = cdkRoles(DefaultStackSynthesizer.DEFAULT_QUALIFIER, ["lookup"], [region, cdnRegion]);
@@ -55,6 +52,7 @@ export function addPipeline(
     reading.push(...cdkRoles(qualifier, ["lookup"], regions));
     // After a deployment the edge is emptied, and the smoke test asks the API behind it by its key.
     const invalidation = { service: "lambda", region, resource: `function:colophon-${name}-ops-invalidate` };
+    // The numbers of the keys change, and Secrets Manager adds letters to the names.
     const keys = stack.formatArn({
       service: "secretsmanager",
       region,
@@ -65,13 +63,9 @@ export function addPipeline(
       allow("secretsmanager:GetSecretValue", [keys]),
     ];
     // The GitHub environment of a stage has the stage's name.
-    const role = addRole(`${name[0]?.toUpperCase()}${name.slice(1)}DeployRole`, `environment:${name}`, {
+    addRole(`${name[0]?.toUpperCase()}${name.slice(1)}DeployRole`, `environment:${name}`, {
       UseCdk: [assume(cdkRoles(qualifier, deploying, regions))],
       ...(edge ? { UseEdge: useEdge } : {}),
-    });
-    acknowledge(role, {
-      [wildcardFinding(keys)]:
-        "The keys of the stage's edge: their numbers change, and Secrets Manager adds letters to the names.",
     });
   }
   addRole("DiffRole", "pull_request", { UseCdk: [assume(reading)] });

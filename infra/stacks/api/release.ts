@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { ArnFormat, CustomResource, Stack } from "aws-cdk-lib";
 import { Alias, type CfnFunction, type IFunction, type Function as Lambda, Version } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
-import { wildcardFinding } from "../shared/acknowledge.ts";
 import { longTimeout, type Resource } from "../shared/service-function.ts";
 
 export interface ReleaseProps {
@@ -62,7 +61,7 @@ function publishing(stack: Stack, prefix: string, names: readonly string[]): Res
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
   const functions = arnOf(`${prefix}-*`);
-  // A right to all versions of a function is none to the function itself.
+  // A right to all versions of a function is none to the function itself. Their numbers are Lambda's.
   const versions = names.map((name) => arnOf(`${prefix}-${name}:*`));
   const allow = (resources: string[], ...actions: string[]) => ({
     actions: actions.map((each) => `lambda:${each}`),
@@ -76,10 +75,6 @@ function publishing(stack: Stack, prefix: string, names: readonly string[]): Res
         allow(versions, "InvokeFunction", "GetFunctionConfiguration", "DeleteFunction"),
       ],
     },
-    reasons: Object.fromEntries([
-      ...versions.map((arn) => [wildcardFinding(arn), "The numbers of versions are Lambda's."]),
-      [wildcardFinding(functions), "Publishes and lists versions of the stage's functions, and runs none by this."],
-    ]),
   };
 }
 

@@ -10,7 +10,7 @@ import {
   SpecRestApi,
 } from "aws-cdk-lib/aws-apigateway";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
-import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
@@ -19,7 +19,7 @@ import { apiDocument } from "../../api/document.ts";
 import type { StageSettings, Throttle } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
-import { documents } from "../shared/service-function.ts";
+import { makeRole } from "../shared/role.ts";
 
 export interface RestApiProps {
   readonly prefix: string;
@@ -124,10 +124,8 @@ export function makeApi(stack: Stack, { settings, prefix, endpoints, targets }: 
  */
 function makeInvoker(scope: Construct, targets: ReadonlyMap<string, IFunction>): string {
   const resources = [...targets.values()].map(({ functionArn }) => functionArn);
-  return new Role(scope, "Invoker", {
-    assumedBy: new ServicePrincipal("apigateway.amazonaws.com"),
-    inlinePolicies: documents({ Invoke: [{ actions: ["lambda:InvokeFunction"], resources }] }),
-  }).roleArn;
+  const policies = { Invoke: [{ actions: ["lambda:InvokeFunction"], resources }] };
+  return makeRole(scope, "Invoker", new ServicePrincipal("apigateway.amazonaws.com"), policies).roleArn;
 }
 
 function sampleTraces(scope: Construct, prefix: string): void {

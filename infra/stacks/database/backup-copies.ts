@@ -7,7 +7,7 @@ import type { DatabaseSettings } from "../../settings/schema.ts";
 
 import { vaultName, vaultRemovalPolicy } from "../backup-stack.ts";
 import { type Alarms, isAbsent } from "../shared/alarms.ts";
-import { makeServiceRole } from "../shared/service-role.ts";
+import { makeServiceRole } from "../shared/role.ts";
 import { type AuroraCluster, identifierOf } from "./cluster.ts";
 
 /** Copying a large database takes hours, and needs the original for as long. */

@@ -3,7 +3,6 @@ import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { databaseRoleOf, type LimitedRole, limitedRoles, secretVariables } from "../../build/database-role.ts";
 import type { Packaged } from "../../build/package.ts";
-import { wildcardFinding } from "../shared/acknowledge.ts";
 import type { Resource } from "../shared/service-function.ts";
 
 /** The database's name within the cluster. */
@@ -17,8 +16,9 @@ export interface Cluster {
   readonly arn: string;
   readonly identifier: string;
   /**
-   * A pattern for the ARNs of all clusters that the database has had, in API stacks. Until a release has moved, old
-   * versions of functions still use the cluster that a restored one has replaced.
+   * A pattern for the ARNs of all clusters that the database has had, in API stacks. A cluster that was restored from a
+   * backup has another name; until a release has moved, old versions of functions still use the one that it replaced. No
+   * cluster of another database has this prefix.
    */
   readonly arnsOfAll?: string;
   /** The secret of a role as which functions log in. */
@@ -106,6 +106,7 @@ export function ownResource(cluster: OwnCluster, { name }: Packaged): Resource {
 export function comparisonResource(stack: Stack, database: string, cluster: OwnCluster): Resource {
   const { public: catalogue, operator: ledger } = cluster.secretArns;
   const copies = arnsOfAll(stack, database);
+  // RDS chooses the names of the secrets that it manages; the tag names their cluster.
   const secrets = stack.formatArn({ service: "secretsmanager", resource: "secret:rds!cluster-*" });
   const { variables } = resourceOf(cluster, ledger, false);
   return {
@@ -122,10 +123,6 @@ export function comparisonResource(stack: Stack, database: string, cluster: OwnC
         },
       ],
     },
-    reasons: {
-      [wildcardFinding(copies)]: patternReason,
-      [wildcardFinding(secrets)]: "RDS chooses the names of the secrets that it manages; the tag names their cluster.",
-    },
   };
 }
 
@@ -138,9 +135,5 @@ function resourceOf({ arn, arnsOfAll }: Cluster, secretArn: string, usesTransact
         { actions: [reading], resources: [secretArn] },
       ],
     },
-    reasons: arnsOfAll ? { [wildcardFinding(arnsOfAll)]: patternReason } : {},
   };
 }
-
-const patternReason =
-  "A cluster restored from a backup has another name. Until a release has moved, functions use both clusters; no cluster of another database has this prefix.";

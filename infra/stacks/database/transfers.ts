@@ -1,11 +1,11 @@
 import { Duration, type Stack } from "aws-cdk-lib";
-import { Bucket, type CfnBucket } from "aws-cdk-lib/aws-s3";
+import { Bucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import type { LogSettings } from "../shared/log.ts";
 import { logBucket, privateBucketProps } from "../shared/log-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
 
-/** What a function may do with the files of a folder. */
+/** What a function may do with the files of a folder, which holds no others. Operators name them. */
 const rights: Readonly<Record<string, { readonly folder: string; readonly actions: string[] }>> = {
   "ops-import": { folder: "imports", actions: ["s3:GetObject"] },
   "ops-export": { folder: "exports", actions: ["s3:PutObject", "s3:AbortMultipartUpload"] },
@@ -28,7 +28,6 @@ export function makeTransfers(stack: Stack, bucketName: string, settings: LogSet
     lifecycleRules: [{ expiration: Duration.days(fileDays), abortIncompleteMultipartUploadAfter: Duration.days(1) }],
     serverAccessLogsBucket: logBucket(scope, "Logs", settings),
   });
-  const logicalId = stack.getLogicalId(bucket.node.defaultChild as CfnBucket);
   return (name: string): Resource[] => {
     const right = rights[name];
     if (!right) return [];
@@ -37,10 +36,6 @@ export function makeTransfers(stack: Stack, bucketName: string, settings: LogSet
       {
         variables: { TRANSFER_BUCKET: bucket.bucketName },
         policies: { Transfer: [{ actions, resources: [bucket.arnForObjects(`${folder}/*`)] }] },
-        reasons: {
-          [`AwsSolutions-IAM5[Resource::<${logicalId}.Arn>/${folder}/*]`]:
-            "Operators name the files. The folder holds nothing but the files that this function is for.",
-        },
       },
     ];
   };

@@ -1,4 +1,5 @@
-import { Validations } from "aws-cdk-lib";
+import { Stack, Validations } from "aws-cdk-lib";
+import { flattenCfnReference } from "cdk-nag/lib/utils/flatten-cfn-reference.js";
 import type { IConstruct } from "constructs";
 
 /** Accepts findings of cdk-nag in a construct; `reasons` has the reason for each rule. */
@@ -6,6 +7,8 @@ export function acknowledge(construct: IConstruct, reasons: Readonly<Record<stri
   for (const [id, reason] of Object.entries(reasons)) Validations.of(construct).acknowledge({ id, reason });
 }
 
-/** The id of cdk-nag's finding that an ARN has a wildcard. Tokens of the CDK become their names. */
-export const wildcardFinding = (arn: string): string =>
-  `AwsSolutions-IAM5[Resource::${arn.replace(/\$\{Token\[AWS\.(\w+)\.\d+\]\}/g, "<AWS::$1>")}]`;
+/** Accepts that a construct has rights to all resources that match these ARNs. */
+export function acknowledgeWildcards(construct: IConstruct, arns: readonly string[], reason: string): void {
+  for (const arn of arns.map((each) => flattenCfnReference(Stack.of(construct).resolve(each))))
+    if (arn.includes("*")) acknowledge(construct, { [`AwsSolutions-IAM5[Resource::${arn}]`]: reason });
+}

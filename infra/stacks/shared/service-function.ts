@@ -2,25 +2,17 @@ import { dirname } from "node:path";
 import { Duration } from "aws-cdk-lib";
 import { Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
-import {
-  PolicyDocument,
-  PolicyStatement,
-  type PolicyStatementProps,
-  Role,
-  ServicePrincipal,
-} from "aws-cdk-lib/aws-iam";
+import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Architecture, Code, Function as Lambda, LoggingFormat, Runtime } from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import type { Packaged } from "../../build/package.ts";
-import { acknowledge } from "./acknowledge.ts";
+import { makeRole, type Policies } from "./role.ts";
 
 /** A resource that a function uses: the environment variables that identify it, and the IAM statements to use it. */
 export interface Resource {
   readonly variables?: Readonly<Record<string, string>>;
-  readonly policies?: Readonly<Record<string, readonly PolicyStatementProps[]>>;
-  /** The reasons for these rights, for each rule of cdk-nag that they violate. */
-  readonly reasons?: Readonly<Record<string, string>>;
+  readonly policies?: Policies;
 }
 
 export interface FunctionProps {
@@ -66,11 +58,7 @@ export const wholeCpuInMegabytes = 1_769;
  */
 export function makeFunction(scope: Construct, { packaged, resources, log, ...props }: FunctionProps): Lambda {
   const writeLog = { actions: ["logs:CreateLogStream", "logs:PutLogEvents"], resources: [log.logGroupArn] };
-  const role = new Role(scope, "Role", {
-    assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
-    inlinePolicies: documents(Object.assign({ WriteLog: [writeLog] }, ...resources.map((each) => each.policies))),
-  });
-  for (const { reasons } of resources) acknowledge(role, reasons ?? {});
+  const policies: Policies = Object.assign({ WriteLog: [writeLog] }, ...resources.map((each) => each.policies));
   const variables = resources
     .flatMap(({ variables = {} }) => Object.entries(variables))
     .filter(([name]) => packaged.variables.has(name));
@@ -84,7 +72,7 @@ export function makeFunction(scope: Construct, { packaged, resources, log, ...pr
     code: Code.fromAsset(dirname(packaged.file)),
     memorySize: props.memoryInMegabytes ?? (packaged.processesImages ? wholeCpuInMegabytes : memoryInMegabytesDefault),
     timeout: props.timeout,
-    role,
+    role: makeRole(scope, "Role", new ServicePrincipal("lambda.amazonaws.com"), policies),
     logGroup: log,
     ...(props.retries === undefined ? {} : { retryAttempts: props.retries }),
     ...(props.maxEventAge ? { maxEventAge: props.maxEventAge } : {}),
@@ -100,15 +88,6 @@ export function schedule(scope: Construct, lambda: Lambda, every: Duration, desc
   const rule = new Rule(scope, "Rule", { schedule: Schedule.rate(every), description });
   rule.addTarget(new LambdaFunction(lambda, { event: RuleTargetInput.fromObject(payload) }));
 }
-
-/** Inline policies of a role, by their names. */
-export const documents = (policies: NonNullable<Resource["policies"]>): Record<string, PolicyDocument> =>
-  Object.fromEntries(
-    Object.entries(policies).map(([name, statements]) => [
-      name,
-      new PolicyDocument({ statements: statements.map((each) => new PolicyStatement(each)) }),
-    ]),
-  );
 
 /** @throws if there is none of this name */
 export function functionNamed(packages: readonly Packaged[], name: string): Packaged {

@@ -7,12 +7,12 @@ import {
   ViewerProtocolPolicy,
 } from "aws-cdk-lib/aws-cloudfront";
 import { S3BucketOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
-import { Bucket, type CfnBucket, type IBucket, type ReplicationRule } from "aws-cdk-lib/aws-s3";
+import { Bucket, type IBucket, type ReplicationRule } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { folders, type Owner } from "../../../lib/images/keys.ts";
 import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../settings/schema.ts";
-import { acknowledge, wildcardFinding } from "../shared/acknowledge.ts";
+import { acknowledgeWildcards } from "../shared/acknowledge.ts";
 import { imageBucketProps, logBucket } from "../shared/log-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
 import { makeDistribution } from "./distribution.ts";
@@ -40,11 +40,8 @@ export function makeImages(stack: Stack, { prefix, settings, certificateArn, web
     serverAccessLogsPrefix: "bucket/",
     ...(copies ? { replicationRules: [replication(Bucket.fromBucketArn(scope, "Copies", copies))] } : {}),
   });
-  const bucketId = `<${stack.getLogicalId(bucket.node.defaultChild as CfnBucket)}.Arn>`;
-  if (copies) {
-    const reason = "Images have random names, and there is nothing else in these buckets.";
-    acknowledge(bucket, Object.fromEntries([bucketId, copies].map((each) => [wildcardFinding(`${each}/*`), reason])));
-  }
+  const replicated = copies ? [bucket.bucketArn, copies].map((each) => `${each}/*`) : [];
+  acknowledgeWildcards(bucket, replicated, "Images have random names, and there is nothing else in these buckets.");
   const originAccessControl = new S3OriginAccessControl(scope, "Access", {
     originAccessControlName: `${prefix}-images-access`,
   });
@@ -63,24 +60,17 @@ export function makeImages(stack: Stack, { prefix, settings, certificateArn, web
     logFilePrefix: "cdn/",
   });
 
+  // Images have random names in a folder that holds nothing else.
   const foldersOf = (owners: readonly Owner[]) => owners.map((owner) => `${folders[owner]}/*`);
   const objectsOf = (owners: readonly Owner[]) => foldersOf(owners).map((each) => bucket.arnForObjects(each));
-  const resource = (owners: readonly Owner[], policies: NonNullable<Resource["policies"]>): Resource => {
-    const reason =
-      "Images get random names inside a folder, so no narrower resource can be written down. The folder holds nothing but the images that this function is for.";
-    return {
-      variables: { IMAGE_BUCKET: bucket.bucketName },
-      policies,
-      reasons: Object.fromEntries(foldersOf(owners).map((each) => [wildcardFinding(`${bucketId}/${each}`), reason])),
-    };
-  };
+  const variables = { IMAGE_BUCKET: bucket.bucketName };
   return {
     bucket,
     distribution,
     /** The images of these owners. A function may delete them, and write them if it processes images. */
     resourceFor(owners: readonly Owner[], { processesImages }: Pick<Packaged, "processesImages">): Resource {
       const actions = ["s3:DeleteObject", ...(processesImages ? ["s3:PutObject"] : [])];
-      return resource(owners, { KeepImages: [{ actions, resources: objectsOf(owners) }] });
+      return { variables, policies: { KeepImages: [{ actions, resources: objectsOf(owners) }] } };
     },
     /**
      * The deleted images of these owners. A function may copy earlier versions to the same folders, and neither write
@@ -100,7 +90,7 @@ export function makeImages(stack: Stack, { prefix, settings, certificateArn, web
           StringLike: { "s3:x-amz-copy-source": foldersOf(owners).map((each) => `${bucket.bucketName}/${each}`) },
         },
       };
-      return resource(owners, { RestoreImages: [list, read, copy] });
+      return { variables, policies: { RestoreImages: [list, read, copy] } };
     },
   };
 }
