@@ -1,19 +1,11 @@
-import { RemovalPolicy, type Stack } from "aws-cdk-lib";
+import { RemovalPolicy } from "aws-cdk-lib";
 import { CfnApiKey, CfnUsagePlan, CfnUsagePlanKey, type SpecRestApi } from "aws-cdk-lib/aws-apigateway";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { doorSecretName } from "../../operate/door.ts";
 import type { EdgeSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
-
-export interface DoorProps {
-  readonly prefix: string;
-  readonly stage: string;
-  readonly edge: EdgeSettings;
-  readonly api: SpecRestApi;
-  /** The API's address. */
-  readonly url: string;
-}
+import type { Stage } from "./stage.ts";
 
 const keyLength = 40;
 
@@ -22,11 +14,16 @@ const keyLength = 40;
  * sends the current one, and the next one is there already. So a deployment changes the key without a gap, since
  * CloudFormation deletes the former one after CloudFront sends the next. Their usage plan limits the requests of all
  * methods together (API Gateway, "Usage plans and API keys for REST APIs").
+ * @param url the API's address
  * @returns the current key, as a reference that CloudFormation resolves, and the secret that has it and the API's address
  */
-export function makeDoor(stack: Stack, { prefix, stage, edge, api, url }: DoorProps) {
+export function makeDoor(
+  { stack, settings, prefix }: Stage,
+  { key: current, throttle }: EdgeSettings,
+  api: SpecRestApi,
+  url: string,
+) {
   const scope = new Construct(stack, "Door");
-  const { key: current, throttle } = edge;
   const plan = new CfnUsagePlan(scope, "Plan", {
     usagePlanName: prefix,
     apiStages: [{ apiId: api.restApiId, stage: api.deploymentStage.stageName }],
@@ -34,7 +31,7 @@ export function makeDoor(stack: Stack, { prefix, stage, edge, api, url }: DoorPr
   });
   const makeKey = (number: number) => {
     const secret = new Secret(scope, `Secret${number}`, {
-      secretName: doorSecretName(stage, number),
+      secretName: doorSecretName(settings.name, number),
       description: "The key that CloudFront sends to the API, and the address of the API",
       generateSecretString: {
         secretStringTemplate: stack.toJsonString({ url }),

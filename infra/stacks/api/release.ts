@@ -5,27 +5,20 @@ import { ArnFormat, CustomResource, Stack } from "aws-cdk-lib";
 import { Alias, type CfnFunction, type IFunction, type Function as Lambda, Version } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { longTimeout, type Resource } from "../shared/service-function.ts";
-
-export interface ReleaseProps {
-  /** The prefix of the functions' names: `colophon-prod`. */
-  readonly prefix: string;
-  /** All functions of endpoints, by name. */
-  readonly functions: ReadonlyMap<string, Lambda>;
-  /** What the database was restored from: functions ask another cluster then, which is a parameter. */
-  readonly restoredFrom: string | undefined;
-  /** Makes the function that publishes and tries the versions. */
-  readonly makePublisher: (resource: Resource) => Lambda;
-}
+import type { Stage } from "./stage.ts";
 
 /**
  * Moves a stage to a new release. A custom resource publishes the new version of each function and tries it; only when
  * all of them respond as declared do the aliases move, all at once. Older versions stay, so that `npm run rollback` can
  * go back to them.
+ * @param functions all functions of endpoints, by name
+ * @param restoredFrom what the database was restored from: functions ask another cluster then, which is a parameter
  * @returns the aliases of the released versions, by the functions' names
  */
 export function makeRelease(
-  stack: Stack,
-  { prefix, functions, restoredFrom, makePublisher }: ReleaseProps,
+  { stack, prefix, make }: Stage,
+  functions: ReadonlyMap<string, Lambda>,
+  restoredFrom: string | undefined,
 ): ReadonlyMap<string, IFunction> {
   const scope = new Construct(stack, "Release");
   const lambdas = [...functions.values()];
@@ -35,7 +28,13 @@ export function makeRelease(
     const resource = lambda.node.defaultChild as CfnFunction;
     resource.description = `${resource.description} (${description})`;
   }
-  const publisher = makePublisher(publishing(stack, prefix, [...functions.keys()]));
+  // CloudFormation invokes it in each deployment of a release.
+  const publisher = make(new Construct(stack, "Releasing"), "ops-release-on-deploy", {
+    description: "Publishes new versions of functions and tries them, before they get traffic",
+    resources: [publishing(stack, prefix, [...functions.keys()])],
+    // A version that failed would fail again.
+    retries: 0,
+  });
   const versions = new CustomResource(scope, "Versions", {
     resourceType: "Custom::Release",
     serviceToken: publisher.functionArn,

@@ -1,4 +1,3 @@
-import type { Stack } from "aws-cdk-lib";
 import {
   AccessLogFormat,
   ApiDefinition,
@@ -20,14 +19,7 @@ import type { StageSettings, Throttle } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
 import { makeRole } from "../shared/role.ts";
-
-export interface RestApiProps {
-  readonly prefix: string;
-  readonly endpoints: readonly Declaration[];
-  readonly settings: StageSettings;
-  /** The function of each endpoint, by name. Those of the file service and of sign-in have none on a stage without. */
-  readonly targets: ReadonlyMap<string, IFunction>;
-}
+import type { Stage } from "./stage.ts";
 
 /**
  * The access log has one line of JSON per request; these fields are strings. The functions log the same `requestId`.
@@ -59,8 +51,12 @@ const tracedShare = 0.05;
 /** The first segment of URLs under API Gateway's own domain. */
 export const stageName = "v1";
 
-/** The REST API. Its routes are imported (infra/api/document.ts); here are deployment, throttles, logs and traces. */
-export function makeApi(stack: Stack, { settings, prefix, endpoints, targets }: RestApiProps) {
+/**
+ * The REST API. Its routes are imported (infra/api/document.ts); here are deployment, throttles, logs and traces.
+ * @param targets the function of each endpoint, by name; those of the file service and of sign-in have none on a stage
+ *   without
+ */
+export function makeApi({ stack, settings, prefix, endpoints }: Stage, targets: ReadonlyMap<string, IFunction>) {
   const scope = new Construct(stack, "Rest");
   const { domain, edge } = settings;
   const accessLog = makeLog(scope, "AccessLog", `/colophon/${settings.name}/access`, settings);

@@ -1,21 +1,18 @@
 import { RemovalPolicy } from "aws-cdk-lib";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
-import type { Packaged } from "../../build/package.ts";
 import type { SignInSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
-import type { Resource } from "../shared/service-function.ts";
+import type { GivenResource } from "../shared/service-function.ts";
 
 const keyLength = 64;
 
-/** What a function needs to sign people in: the secrets that it reads, and no other. */
-export type SignIn = (packaged: Packaged) => Resource;
-
 /**
- * How people sign in to a stage: the provider, and the key that signs their attempts (lib/sign-in).
+ * How people sign in to a stage: the provider, and the key that signs their attempts (lib/sign-in). A function gets the
+ * secrets that it reads, and no other.
  * @param edgeDomain that of the stage's edge, if it has one: API Gateway does not see it
  */
-export function makeSignIn(scope: Construct, settings: SignInSettings, edgeDomain: string | undefined): SignIn {
+export function makeSignIn(scope: Construct, settings: SignInSettings, edgeDomain: string | undefined): GivenResource {
   const key = new Secret(new Construct(scope, "SignIn"), "Key", {
     description: "Signs attempts to sign in, which take ten minutes at most",
     generateSecretString: { passwordLength: keyLength, excludePunctuation: true },

@@ -1,27 +1,13 @@
 import { Duration, type Stack } from "aws-cdk-lib";
 import type { Distribution } from "aws-cdk-lib/aws-cloudfront";
 import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
-import { FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
+import { FilterPattern } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { Packaged } from "../../build/package.ts";
 import { invalidationsAtOnce } from "../../settings/checks.ts";
-import type { EdgeSettings, StageSettings } from "../../settings/schema.ts";
-import type { StageFunctions } from "../api/stage-functions.ts";
-import { type Cluster, databaseResource } from "../database/database.ts";
-import type { Metrics } from "../monitoring/metrics.ts";
-import type { Alarms } from "../shared/alarms.ts";
+import type { EdgeSettings } from "../../settings/schema.ts";
+import type { Stage } from "../api/stage.ts";
 import type { Resource } from "../shared/service-function.ts";
-
-export interface EdgeInvalidationProps {
-  readonly settings: StageSettings;
-  readonly edge: EdgeSettings;
-  readonly distribution: Distribution;
-  readonly cluster: Cluster;
-  readonly functions: StageFunctions;
-  readonly log: LogGroup;
-  readonly alarms: Alarms;
-  readonly metrics: Metrics;
-}
 
 const lateSeconds = 300;
 
@@ -29,19 +15,20 @@ const lateSeconds = 300;
  * Invalidates at the edge what has changed: functions that change something notify it, and every minute it looks for what
  * was missed. So an event that waits for longer than that is dropped, and one that fails is not repeated.
  */
-export function invalidateAtEdge(stack: Stack, props: EdgeInvalidationProps): void {
-  const { settings, edge, distribution, cluster, functions, log, alarms, metrics } = props;
-  const { distributionId, distributionArn } = distribution;
-  const { invalidationsADay } = edge;
+export function invalidateAtEdge(
+  { stack, settings, makeScheduled, log, alarms, metrics }: Stage,
+  { invalidationsADay }: EdgeSettings,
+  { distributionId, distributionArn }: Distribution,
+): void {
   const invalidating = {
     variables: { API_DISTRIBUTION: distributionId, INVALIDATIONS_A_DAY: `${invalidationsADay}` },
     policies: { Invalidate: [{ actions: ["cloudfront:CreateInvalidation"], resources: [distributionArn] }] },
   };
-  const run = new Construct(new Construct(stack, "EdgeInvalidation"), "Run");
   // A run stays while there is work, and as long it tries when CloudFront refuses.
-  const lambda = functions.makeScheduled(run, "ops-invalidate", {
+  const run = new Construct(new Construct(stack, "EdgeInvalidation"), "Run");
+  const lambda = makeScheduled(run, "ops-invalidate", {
     description: "Invalidates at the edge what has changed",
-    resources: (packaged) => [databaseResource(cluster, packaged), invalidating],
+    resources: [invalidating],
     concurrent: invalidationsAtOnce(settings),
     retries: 0,
     maxEventAge: Duration.minutes(1),

@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, type Stack } from "aws-cdk-lib";
+import { CfnOutput, Duration } from "aws-cdk-lib";
 import {
   AllowedMethods,
   type BehaviorOptions,
@@ -15,19 +15,16 @@ import {
 import { HttpOrigin, type HttpOriginProps } from "aws-cdk-lib/aws-cloudfront-origins";
 import { Construct } from "constructs";
 import { cacheTagHeader, exposedHeaders } from "../../../lib/contract/headers.ts";
-import type { PublicRead } from "../../api/public-reads.ts";
-import type { EdgeSettings, StageSettings } from "../../settings/schema.ts";
+import { type PublicRead, publicReads } from "../../api/public-reads.ts";
+import type { EdgeSettings } from "../../settings/schema.ts";
+import type { Stage } from "../api/stage.ts";
 import { logBucket } from "../shared/log-bucket.ts";
 import { makeDistribution } from "../sites/distribution.ts";
 
 export interface EdgeProps {
-  /** The prefix of global names. */
-  readonly prefix: string;
-  readonly settings: StageSettings;
   readonly edge: EdgeSettings;
   /** The API under API Gateway's own domain, where every path begins with the stage's name. */
   readonly api: { readonly host: string; readonly stageName: string; readonly key: string };
-  readonly reads: readonly PublicRead[];
   /** The ARN of the web ACL of a stage with a firewall. */
   readonly webAcl: string | undefined;
 }
@@ -56,7 +53,10 @@ const errorResponses: ErrorResponse[] = [
 ];
 
 /** CloudFront in front of the API: it caches public reads and forwards everything else. */
-export function makeEdge(stack: Stack, { prefix, settings, edge, api, reads, webAcl }: EdgeProps): Distribution {
+export function makeEdge(
+  { stack, settings, endpoints, unique }: Stage,
+  { edge, api, webAcl }: EdgeProps,
+): Distribution {
   const scope = new Construct(stack, "Edge");
   const origin = (timeouts: HttpOriginProps) =>
     new HttpOrigin(api.host, {
@@ -74,7 +74,7 @@ export function makeEdge(stack: Stack, { prefix, settings, edge, api, reads, web
   const reading = {
     ...shared,
     origin: origin({ readTimeout, connectionAttempts: 1, connectionTimeout: Duration.seconds(3) }),
-    responseHeadersPolicy: headersPolicy(scope, prefix),
+    responseHeadersPolicy: headersPolicy(scope, unique),
   };
   const distribution = makeDistribution(scope, {
     content: "API",
@@ -89,7 +89,7 @@ export function makeEdge(stack: Stack, { prefix, settings, edge, api, reads, web
       originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
     },
     additionalBehaviors: Object.fromEntries(
-      reads.map((read) => [read.pattern, { ...reading, ...policiesOf(scope, prefix, read) }]),
+      publicReads(endpoints).map((read) => [read.pattern, { ...reading, ...policiesOf(scope, unique, read) }]),
     ),
     errorResponses,
     logBucket: logBucket(scope, "Logs", settings),

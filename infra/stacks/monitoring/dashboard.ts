@@ -8,20 +8,28 @@ import {
   Stats,
 } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
-import { blockedByRule, type CdnMetricName, cdnMetric, webAclName, webAclsOf } from "./cdn-metrics.ts";
-import type { MonitoringProps } from "./monitoring.ts";
+import type { Stage } from "../api/stage.ts";
+import {
+  blockedByRule,
+  type CdnMetricName,
+  cdnMetric,
+  type DistributionIds,
+  webAclName,
+  webAclsOf,
+} from "./cdn-metrics.ts";
 
 /** A dashboard of traffic, errors, latency, the database and what causes costs. */
 export function addDashboard(
   scope: Construct,
-  { unique, settings, metrics, distributions, functionLog }: MonitoringProps,
+  { unique, settings, metrics, log }: Stage,
+  distributions: DistributionIds,
 ): void {
   const webAcls = webAclsOf(settings).map((each) => webAclName(unique, each));
   const size = { width: 12, height: 6 };
   const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
     new GraphWidget({ title, left, right, ...size });
   const logged = (title: string, queryString: string, view = LogQueryVisualizationType.BAR) =>
-    new LogQueryWidget({ title, logGroupNames: [functionLog.logGroupName], queryString, view, ...size });
+    new LogQueryWidget({ title, logGroupNames: [log.logGroupName], queryString, view, ...size });
   const ofCdn = (metricName: CdnMetricName) =>
     [...distributions].map(([label, id]) => cdnMetric(id, metricName).with({ label }));
   const widgets = [

@@ -12,8 +12,6 @@ export const failuresMin = 3;
 /** The namespace of our custom metrics. */
 const namespace = "Colophon";
 
-export type Metrics = ReturnType<typeof metricsOf>;
-
 interface Extraction extends Pick<MetricFilterOptions, "filterPattern" | "metricValue" | "dimensions"> {
   /** @default the sum */
   readonly statistic?: string;

@@ -2,24 +2,14 @@ import { Duration } from "aws-cdk-lib";
 import { MathExpression, Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
-import type { Construct } from "constructs";
-import type { StageSettings } from "../../settings/schema.ts";
-import type { Alarms } from "../shared/alarms.ts";
+import { Construct } from "constructs";
+import type { Stage } from "../api/stage.ts";
 import { type DistributionIds, sumOf } from "./cdn-metrics.ts";
 import { addDashboard } from "./dashboard.ts";
-import { failuresMin, type Metrics } from "./metrics.ts";
+import { failuresMin } from "./metrics.ts";
 import { savedQueries } from "./saved-queries.ts";
 
 export interface MonitoringProps {
-  /** The API's name, and the prefix of its functions' names. */
-  readonly prefix: string;
-  /** That of global names. */
-  readonly unique: string;
-  readonly settings: StageSettings;
-  readonly metrics: Metrics;
-  readonly alarms: Alarms;
-  /** The log of all functions. */
-  readonly functionLog: LogGroup;
   readonly accessLog: LogGroup;
   /** The scheduled `ops-remove-images`, on a stage with uploads. */
   readonly removal: Lambda | undefined;
@@ -45,19 +35,20 @@ const signInsUnavailableMin = 2;
 const signInsFailedMin = 20;
 
 /** The alarms, the dashboard and the saved queries of an API. */
-export function monitor(scope: Construct, props: MonitoringProps): void {
-  addAlarms(props);
-  addDashboard(scope, props);
-  const { prefix, functionLog, accessLog, settings } = props;
-  const logs = { access: accessLog.logGroupName, functions: functionLog.logGroupName };
+export function monitor(stage: Stage, props: MonitoringProps): void {
+  const { stack, prefix, log, settings } = stage;
+  const scope = new Construct(stack, "Watch");
+  addAlarms(stage, props);
+  addDashboard(scope, stage, props.distributions);
+  const logs = { access: props.accessLog.logGroupName, functions: log.logGroupName };
   for (const { name, queryString, of } of savedQueries.filter((each) => settings.signIn || !each.isOfSignIn)) {
     const logGroupNames = of.map((each) => logs[each]);
     new CfnQueryDefinition(scope, `Query-${name}`, { name: `${prefix}/${name}`, queryString, logGroupNames });
   }
 }
 
-function addAlarms(props: MonitoringProps): void {
-  const { alarms, metrics, functionLog, accessLog, smoke, settings } = props;
+function addAlarms(stage: Stage, { accessLog, smoke, ...props }: MonitoringProps): void {
+  const { alarms, metrics, log: functionLog, settings } = stage;
   const { requestsIn5Minutes, ledgerGigabytesADay } = settings;
   const isError = FilterPattern.stringValue("$.level", "=", "error");
   // One on the rate of failures, for many requests, and one on their number, for few.
@@ -114,7 +105,7 @@ function addAlarms(props: MonitoringProps): void {
     impact: `Within a day the ledger grew by ${ledgerGigabytesADay} GB or more, which the database and each backup keep for as long as changes are kept: somebody imports a lot, or fills it on purpose. The README says how to find out who.`,
     threshold: ledgerGigabytesADay * bytesPerGigabyte,
   });
-  if (settings.signIn) addSignInAlarms(props);
+  if (settings.signIn) addSignInAlarms(stage);
   alarms.add("throttled", {
     metric: metrics.extract(accessLog, "throttled", {
       filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
@@ -148,11 +139,11 @@ function addAlarms(props: MonitoringProps): void {
       datapointsToAlarm: 2,
     });
   }
-  addScheduleAlarm(props);
+  addScheduleAlarm(stage, props);
 }
 
 /** Both run each day at least, and after a failure again. */
-function addScheduleAlarm({ alarms, removal, tidying }: MonitoringProps): void {
+function addScheduleAlarm({ alarms }: Stage, { removal, tidying }: Pick<MonitoringProps, "removal" | "tidying">): void {
   const scheduled = Object.entries({ tidying, ...(removal ? { removal } : {}) });
   const terms = scheduled.map(([name]) => `FILL(${name}_errors, 0) + IF(FILL(${name}_runs, 0) > 0, 0, 1)`);
   const metrics = scheduled.flatMap(([name, lambda]) => [
@@ -172,8 +163,8 @@ function addScheduleAlarm({ alarms, removal, tidying }: MonitoringProps): void {
   });
 }
 
-function addSignInAlarms({ alarms, metrics, functionLog }: MonitoringProps): void {
-  metrics.extract(functionLog, "sign-ins", {
+function addSignInAlarms({ alarms, metrics, log }: Stage): void {
+  metrics.extract(log, "sign-ins", {
     filterPattern: FilterPattern.exists("$.signIn"),
     dimensions: { ending: "$.signIn" },
   });

@@ -1,7 +1,5 @@
 import { dirname } from "node:path";
 import { Duration } from "aws-cdk-lib";
-import { Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
-import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Architecture, Code, Function as Lambda, LoggingFormat, Runtime } from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
@@ -15,13 +13,16 @@ export interface Resource {
   readonly policies?: Policies;
 }
 
+/** Some resources depend on what a function does with them. */
+export type GivenResource = Resource | ((packaged: Packaged) => Resource);
+
 export interface FunctionProps {
   /** The prefix of the names of all functions of a stack: `colophon-prod`. */
   readonly prefix: string;
   readonly packaged: Packaged;
   readonly description: string;
   /** The function gets those of their variables that it reads, and all of their IAM statements. */
-  readonly resources: readonly Resource[];
+  readonly resources: readonly GivenResource[];
   readonly timeout: Duration;
   /**
    * One vCPU comes with 1,769 MB, and below that in proportion.
@@ -56,7 +57,8 @@ export const wholeCpuInMegabytes = 1_769;
  * the role has no managed policy, and the function does not trace: `xray:PutTraceSegments` has to be allowed on all
  * resources. API Gateway traces each request, including the time in the function.
  */
-export function makeFunction(scope: Construct, { packaged, resources, log, ...props }: FunctionProps): Lambda {
+export function makeFunction(scope: Construct, { packaged, log, ...props }: FunctionProps): Lambda {
+  const resources = props.resources.map((each) => (typeof each === "function" ? each(packaged) : each));
   const writeLog = { actions: ["logs:CreateLogStream", "logs:PutLogEvents"], resources: [log.logGroupArn] };
   const policies: Policies = Object.assign({ WriteLog: [writeLog] }, ...resources.map((each) => each.policies));
   const variables = resources
@@ -81,12 +83,6 @@ export function makeFunction(scope: Construct, { packaged, resources, log, ...pr
     loggingFormat: LoggingFormat.TEXT,
     environment: { ...Object.fromEntries(variables), NODE_OPTIONS: "--enable-source-maps" },
   });
-}
-
-/** Runs a function by schedule, too. */
-export function schedule(scope: Construct, lambda: Lambda, every: Duration, description: string, payload = {}): void {
-  const rule = new Rule(scope, "Rule", { schedule: Schedule.rate(every), description });
-  rule.addTarget(new LambdaFunction(lambda, { event: RuleTargetInput.fromObject(payload) }));
 }
 
 /** @throws if there is none of this name */

@@ -1,4 +1,4 @@
-import { Duration, type Stack } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
 import {
   HeadersFrameOption,
   HeadersReferrerPolicy,
@@ -11,16 +11,13 @@ import { Bucket, type IBucket, type ReplicationRule } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { folders, type Owner } from "../../../lib/images/keys.ts";
 import type { Packaged } from "../../build/package.ts";
-import type { StageSettings } from "../../settings/schema.ts";
+import type { Stage } from "../api/stage.ts";
 import { acknowledgeWildcards } from "../shared/acknowledge.ts";
 import { imageBucketProps, logBucket } from "../shared/log-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
 import { makeDistribution } from "./distribution.ts";
 
 export interface ImagesProps {
-  /** The prefix of global names. */
-  readonly prefix: string;
-  readonly settings: StageSettings;
   readonly certificateArn: string;
   /** The ARN of the web ACL of a stage with a firewall. */
   readonly webAcl: string | undefined;
@@ -31,7 +28,7 @@ export interface ImagesProps {
 export type Images = ReturnType<typeof makeImages>;
 
 /** The bucket of images and its CDN. Only image functions and CloudFront have access to the bucket. */
-export function makeImages(stack: Stack, { prefix, settings, certificateArn, webAcl, copies }: ImagesProps) {
+export function makeImages({ stack, settings, unique }: Stage, { certificateArn, webAcl, copies }: ImagesProps) {
   const scope = new Construct(new Construct(stack, "Images"), "Served");
   const logs = logBucket(scope, "Logs", settings);
   const bucket = new Bucket(scope, "Bucket", {
@@ -43,7 +40,7 @@ export function makeImages(stack: Stack, { prefix, settings, certificateArn, web
   const replicated = copies ? [bucket.bucketArn, copies].map((each) => `${each}/*`) : [];
   acknowledgeWildcards(bucket, replicated, "Images have random names, and there is nothing else in these buckets.");
   const originAccessControl = new S3OriginAccessControl(scope, "Access", {
-    originAccessControlName: `${prefix}-images-access`,
+    originAccessControlName: `${unique}-images-access`,
   });
   const distribution = makeDistribution(scope, {
     content: "Images",
@@ -54,7 +51,7 @@ export function makeImages(stack: Stack, { prefix, settings, certificateArn, web
     defaultBehavior: {
       origin: S3BucketOrigin.withOriginAccessControl(bucket as IBucket, { originAccessControl }),
       viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
-      responseHeadersPolicy: headersPolicy(scope, prefix),
+      responseHeadersPolicy: headersPolicy(scope, unique),
     },
     logBucket: logs,
     logFilePrefix: "cdn/",
@@ -68,10 +65,12 @@ export function makeImages(stack: Stack, { prefix, settings, certificateArn, web
     bucket,
     distribution,
     /** The images of these owners. A function may delete them, and write them if it processes images. */
-    resourceFor(owners: readonly Owner[], { processesImages }: Pick<Packaged, "processesImages">): Resource {
-      const actions = ["s3:DeleteObject", ...(processesImages ? ["s3:PutObject"] : [])];
-      return { variables, policies: { KeepImages: [{ actions, resources: objectsOf(owners) }] } };
-    },
+    resourceFor:
+      (owners: readonly Owner[]) =>
+      ({ processesImages }: Packaged): Resource => {
+        const actions = ["s3:DeleteObject", ...(processesImages ? ["s3:PutObject"] : [])];
+        return { variables, policies: { KeepImages: [{ actions, resources: objectsOf(owners) }] } };
+      },
     /**
      * The deleted images of these owners. A function may copy earlier versions to the same folders, and neither write
      * anything else there nor delete a version.

@@ -1,4 +1,4 @@
-import { Duration, type Stack } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
 import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { Rule } from "aws-cdk-lib/aws-events";
 import { SqsQueue } from "aws-cdk-lib/aws-events-targets";
@@ -6,8 +6,7 @@ import { EventSourceMapping } from "aws-cdk-lib/aws-lambda";
 import type { Bucket, CfnBucket } from "aws-cdk-lib/aws-s3";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
-import type { StageFunctions } from "../api/stage-functions.ts";
-import type { Alarms } from "../shared/alarms.ts";
+import type { Stage } from "../api/stage.ts";
 import { bufferedTimeout } from "../shared/service-function.ts";
 import type { Images } from "./images.ts";
 
@@ -23,12 +22,7 @@ const lateMinutes = 15;
  * CloudFront accepts 3,000 files at a time ("Concurrent invalidation request maximum"), so events are handled in
  * batches.
  */
-export function invalidateRemovedImages(
-  stack: Stack,
-  { bucket, distribution }: Images,
-  { make }: StageFunctions,
-  alarms: Alarms,
-): void {
+export function invalidateRemovedImages({ stack, make, alarms }: Stage, { bucket, distribution }: Images): void {
   const scope = new Construct(stack, "Invalidation");
   const closed = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, retentionPeriod: Duration.days(14) };
   const dead = new Queue(scope, "Dead", closed);
@@ -49,7 +43,7 @@ export function invalidateRemovedImages(
   };
   const target = make(new Construct(scope, "Function"), "ops-invalidate-images", {
     description: "Invalidates removed images in the CDN",
-    resources: () => [{ variables: { IMAGE_DISTRIBUTION: distribution.distributionId }, policies }],
+    resources: [{ variables: { IMAGE_DISTRIBUTION: distribution.distributionId }, policies }],
     timeout: bufferedTimeout,
   });
   new EventSourceMapping(scope, "Mapping", {

@@ -1,0 +1,79 @@
+import { Annotations, CfnRule, type Duration, Fn, type Stack } from "aws-cdk-lib";
+import { Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
+import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
+import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
+import { Construct } from "constructs";
+import type { Declaration } from "../../../lib/contract/declare.ts";
+import type { Packaged } from "../../build/package.ts";
+import type { StageSettings } from "../../settings/schema.ts";
+import { databaseResource, findCluster } from "../database/database.ts";
+import { metricsOf } from "../monitoring/metrics.ts";
+import { Alarms } from "../shared/alarms.ts";
+import { globalPrefix } from "../shared/global-prefix.ts";
+import { makeFunctionLog } from "../shared/log.ts";
+import { type FunctionProps, functionNamed, longTimeout, makeFunction } from "../shared/service-function.ts";
+
+export interface StageProps {
+  readonly settings: StageSettings;
+  readonly endpoints: readonly Declaration[];
+  readonly packages: readonly Packaged[];
+}
+
+type OwnProps = Omit<FunctionProps, "prefix" | "log" | "packaged" | "timeout"> & {
+  /** @default the longest that Lambda allows */
+  readonly timeout?: Duration;
+};
+
+interface Scheduled extends OwnProps {
+  readonly every: Duration;
+  readonly payload?: object;
+}
+
+export type Stage = ReturnType<typeof openStage>;
+
+/** What all parts of a stage's stack use. */
+export function openStage(stack: Stack, { settings, endpoints, packages }: StageProps) {
+  const prefix = `colophon-${settings.name}`;
+  const log = makeFunctionLog(stack, settings.name, settings);
+  const cluster = findCluster(stack, settings.database);
+
+  /** Makes the function of this name in a construct, with the database if it asks it. */
+  const make = (scope: Construct, name: string, { resources, ...props }: OwnProps): Lambda => {
+    const packaged = functionNamed(packages, name);
+    if (!packaged.isComplete) refuseDeployment(stack);
+    const all = [(each: Packaged) => databaseResource(cluster, each), ...resources];
+    return makeFunction(scope, { timeout: longTimeout, prefix, log, ...props, packaged, resources: all });
+  };
+
+  /** Makes one that runs by schedule, too. */
+  const makeScheduled = (scope: Construct, name: string, { every, payload = {}, ...props }: Scheduled): Lambda => {
+    const lambda = make(new Construct(scope, "Function"), name, props);
+    const rule = new Rule(scope, "Rule", { schedule: Schedule.rate(every), description: props.description });
+    rule.addTarget(new LambdaFunction(lambda, { event: RuleTargetInput.fromObject(payload) }));
+    return lambda;
+  };
+
+  return {
+    stack,
+    settings,
+    endpoints,
+    /** The prefix of all names: `colophon-prod`. */
+    prefix,
+    /** That of global names. */
+    unique: globalPrefix(prefix, stack.region),
+    /** The log of all functions. */
+    log,
+    alarms: new Alarms(stack, "Alarms", { prefix, recipient: settings.alarmRecipient }),
+    metrics: metricsOf(prefix, cluster),
+    make,
+    makeScheduled,
+  };
+}
+
+/** The template is synthesised, but neither the CDK nor CloudFormation deploys it. */
+function refuseDeployment(stack: Stack): void {
+  if (stack.node.tryFindChild("Complete")) return;
+  const reason = "sharp for linux-arm64 is missing: run `npm run package` first.";
+  Annotations.of(stack).addError(reason);
+  new CfnRule(stack, "Complete").addAssertion(Fn.conditionEquals("incomplete", "complete"), reason);
+}
