@@ -2,6 +2,4 @@ import { deleteContributor } from "../../lib/contract/admin-contributors.ts";
 import { serveChange } from "../../lib/http/serve-change.ts";
 import { changeAndRemoveImage } from "../../lib/images/orphans.ts";
 
-export const handler = serveChange(deleteContributor, ({ path, ...tools }) =>
-  changeAndRemoveImage(tools, "delete_contributor", path.id),
-);
+export const handler = serveChange(deleteContributor, changeAndRemoveImage("delete_contributor"));

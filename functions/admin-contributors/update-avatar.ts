@@ -2,6 +2,4 @@ import { updateAvatar } from "../../lib/contract/admin-contributors.ts";
 import { serveChange } from "../../lib/http/serve-change.ts";
 import { replaceImage } from "../../lib/images/replace.ts";
 
-export const handler = serveChange(updateAvatar, ({ path, body, ...tools }) =>
-  replaceImage(tools, "contributors", path.id, body.image),
-);
+export const handler = serveChange(updateAvatar, replaceImage("contributors"));

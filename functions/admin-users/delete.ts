@@ -2,6 +2,4 @@ import { deleteUser } from "../../lib/contract/admin-users.ts";
 import { serveChange } from "../../lib/http/serve-change.ts";
 import { changeAndRemoveImage } from "../../lib/images/orphans.ts";
 
-export const handler = serveChange(deleteUser, ({ path, ...tools }) =>
-  changeAndRemoveImage(tools, "delete_user", path.id),
-);
+export const handler = serveChange(deleteUser, changeAndRemoveImage("delete_user"));

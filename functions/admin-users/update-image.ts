@@ -2,6 +2,4 @@ import { updateUserImage } from "../../lib/contract/admin-users.ts";
 import { serveChange } from "../../lib/http/serve-change.ts";
 import { replaceImage } from "../../lib/images/replace.ts";
 
-export const handler = serveChange(updateUserImage, ({ path, body, ...tools }) =>
-  replaceImage(tools, "users", path.id, body.image),
-);
+export const handler = serveChange(updateUserImage, replaceImage("users"));

@@ -1,6 +1,10 @@
+import type { ChangeName } from "../changes/all.ts";
 import { serializeError } from "../http/log.ts";
 import type { ChangeContext } from "../http/serve-change.ts";
 import { deleteObjects } from "./store.ts";
+
+/** A change of the record that has the image. */
+export type RecordChange = ChangeContext & { readonly path: { readonly id: number | null } };
 
 /** The change has been made, so the client does not wait long for this. */
 const timeoutInMilliseconds = 3_000;
@@ -26,10 +30,7 @@ export const imagesIn = (result: string | null): { readonly image?: string; read
  * Makes a change that takes a record or its image away, and then deletes the objects of the image. An instance without a
  * file service leaves them to the scheduled removal of one that has it.
  */
-export async function changeAndRemoveImage(
-  context: ChangeContext,
-  ...change: Parameters<ChangeContext["change"]>
-): Promise<void> {
-  const { former } = imagesIn(await context.change(...change));
+export const changeAndRemoveImage = (name: ChangeName) => async (context: RecordChange) => {
+  const { former } = imagesIn(await context.change(name, context.path.id));
   if (process.env.IMAGE_BUCKET) await removeOrphan(context, former);
-}
+};

@@ -1,7 +1,6 @@
 import { ContractError } from "../http/errors.ts";
-import type { ChangeContext } from "../http/serve-change.ts";
 import { newKey, type Owner } from "./keys.ts";
-import { imagesIn, removeOrphan } from "./orphans.ts";
+import { imagesIn, type RecordChange, removeOrphan } from "./orphans.ts";
 import { render } from "./render.ts";
 import { base64Of } from "./source.ts";
 import { storeImage } from "./store.ts";
@@ -11,25 +10,20 @@ import { storeImage } from "./store.ts";
  * is decoded and its objects are stored. The second statement gives it to the record and takes it off the list. If this
  * breaks off anywhere, the record has its old or its new image, and every other object is listed.
  */
-export async function replaceImage(
-  context: ChangeContext,
-  owner: Owner,
-  id: number | null,
-  image: string,
-): Promise<void> {
-  const text = base64Of(image);
+export const replaceImage = (owner: Owner) => async (context: RecordChange & { body: { image: string } }) => {
+  const text = base64Of(context.body.image);
   const key = newKey(owner);
   // A result means that the same request, with the client's key, was made before.
-  if ((await context.change("prepare_image", id, { key })) !== null) return;
+  if ((await context.change("prepare_image", context.path.id, { key })) !== null) return;
   await storeImage(key, await render(Buffer.from(text, "base64")), context.deadline);
-  const { image: current, former } = imagesIn(await swap(context, id, key));
+  const { image: current, former } = imagesIn(await swap(context, key));
   await removeOrphan(context, current === key ? former : key);
-}
+};
 
 /** Only an error of the contract proves that the record does not have the new image. */
-async function swap(context: ChangeContext, id: number | null, key: string): Promise<string | null> {
+async function swap(context: RecordChange, key: string): Promise<string | null> {
   try {
-    return await context.change("replace_image", id, { key });
+    return await context.change("replace_image", context.path.id, { key });
   } catch (error) {
     if (error instanceof ContractError) await removeOrphan(context, key);
     throw error;
