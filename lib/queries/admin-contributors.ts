@@ -3,7 +3,7 @@ import type { getAdminContributor, listAdminContributors } from "../contract/adm
 import type { Filters, QueryOf, ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
-import { aliasesOf, descriptionsOf, linksOf, listOf, relationsOf } from "./contributors.ts";
+import { aliases, descriptions, links, listOf, relations } from "./contributors.ts";
 import { imageUrl, record } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 
@@ -25,7 +25,7 @@ export const list = ({
     optional: "locked_by",
     fields: sql`
       id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image
-      ${fieldsOf(include)}, ${otherEditor("contributor", sql`contributors.id`)} as locked_by
+      ${fieldsOf(include)}, ${otherEditor("contributor")} as locked_by
     `,
   });
 
@@ -36,13 +36,10 @@ export const find = (
 ): RecordQuery<ResponseBody<"AdminContributor">> => sql`
   select version, warning, ${record(sql`
     id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
-    coalesce(gender, '') as gender,
-    ${linksOf(sql`contributors.id`)} as links,
-    ${aliasesOf(sql`contributors.id`)} as aliases,
-    ${descriptionsOf(sql`contributors.id`)} as descriptions,
-    ${relationsOf(sql`contributors.id`)} as relations
+    coalesce(gender, '') as gender, ${links} as links, ${aliases} as aliases, ${descriptions} as descriptions,
+    ${relations} as relations
     ${fieldsOf(include)}
   `)} as body
-  from contributors, ${opened("contributor", sql`contributors.id`, lock)}
+  from contributors, ${opened("contributor", lock)}
   where id = ${id}::bigint and still_exists
 `;

@@ -145,10 +145,7 @@ export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor
   select
     ${record(sql`
       id, first_name, coalesce(last_name, '') as last_name, slug, ${imageUrl(sql`image`)} as image, gender,
-      ${linksOf(sql`contributors.id`)} as links,
-      ${descriptionsOf(sql`contributors.id`)} as descriptions,
-      ${aliasesOf(sql`contributors.id`)} as aliases,
-      relations
+      ${links} as links, ${descriptions} as descriptions, ${aliases} as aliases, relations
     `)} as body,
     concat_ws(',', 'contributor-' || id, related_tags) as tags,
     nullif(slug, requested) as current_slug
@@ -173,21 +170,18 @@ export const works = (contributor: number | null, input: WorksInput): ListQuery<
     input,
   );
 
-export const linksOf = (contributor: Sql): Sql =>
-  records(sql`select url, domain from contributor_links where contributor_id = ${contributor} order by position`);
+export const links = records(sql`
+  select url, domain from contributor_links where contributor_id = contributors.id order by position
+`);
 
-export const descriptionsOf = (contributor: Sql): Sql =>
-  records(sql`
-    select id, description, language, source
-    from contributor_descriptions
-    where contributor_id = ${contributor}
-    order by id
-  `);
+export const descriptions = records(sql`
+  select id, description, language, source from contributor_descriptions where contributor_id = contributors.id order by id
+`);
 
-export const aliasesOf = (contributor: Sql): Sql =>
-  records(sql`select id, name from contributor_aliases where contributor_id = ${contributor} order by id`);
+export const aliases = records(sql`
+  select id, name from contributor_aliases where contributor_id = contributors.id order by id
+`);
 
-export const relationsOf = (contributor: Sql): Sql =>
-  records(sql`
-    select ${relationFields} from ${related} where relation.contributor_id = ${contributor} order by relation.id
-  `);
+export const relations = records(sql`
+  select ${relationFields} from ${related} where relation.contributor_id = contributors.id order by relation.id
+`);

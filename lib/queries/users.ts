@@ -7,9 +7,7 @@ import { countOf } from "./fragments/counters.ts";
 import { imageUrl, instant, record, records } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 import { ascending, descending, pageOfFound } from "./fragments/order.ts";
-import { isScanned, isSelective, namesContain, oneName, type Search } from "./fragments/search.ts";
-
-type Id = number | null;
+import { isScanned, isSelective, namesContain, type Search } from "./fragments/search.ts";
 
 const orders = {
   "name-asc": ascending(sql`username_key`, sql`text`),
@@ -33,8 +31,8 @@ export function list({ order, search, role }: Filters<typeof listUsers>): ListQu
       select
         id, slug, username, age_verified, coalesce(${imageUrl(sql`image`)}, '') as profile_image,
         ${instant(sql`registered`)} as registered,
-        ${rolesOf(sql`users.id`, sql`coalesce(description, '')`)} as roles,
-        ${otherEditor("user", sql`users.id`)} as lock
+        ${rolesWith(sql`coalesce(description, '')`)} as roles,
+        ${otherEditor("user")} as lock
       from ${pageOfFound(orders[order], batch)} as page join users using (id)
       order by ${by}
     `,
@@ -42,8 +40,8 @@ export function list({ order, search, role }: Filters<typeof listUsers>): ListQu
 }
 
 /** The table of users' roles has their sort keys, too. So the users of a rare role are found without the others. */
-function matching(search: Search, role: Id | undefined, key: Sql): Sql {
-  const hasName = namesContain(oneName(sql`username_key`), search);
+function matching(search: Search, role: number | null | undefined, key: Sql): Sql {
+  const hasName = namesContain({ indexed: sql`username_key`, scanned: sql`username_key` }, search);
   if (role === undefined) return sql`select id, ${key} as key from users where ${hasName}`;
   const members = sql`from user_roles where role_id = ${role}::bigint`;
   return isSelective(search)
@@ -51,23 +49,26 @@ function matching(search: Search, role: Id | undefined, key: Sql): Sql {
     : sql`select user_id as id, ${key} as key ${members} and ${hasName}`;
 }
 
-const rolesOf = (user: Sql, description: Sql): Sql =>
+const rolesWith = (description: Sql): Sql =>
   records(sql`
     select roles.id, name, ${description} as description
     from user_roles as assigned join roles on roles.id = assigned.role_id
-    where assigned.user_id = ${user}
+    where assigned.user_id = users.id
     order by roles.id
   `);
 
 /** A user; it takes the edit lock, unless the request says `lock=none`. */
-export const find = (id: Id, { lock }: QueryOf<typeof getUser> = {}): RecordQuery<ResponseBody<"User">> => sql`
+export const find = (
+  id: number | null,
+  { lock }: QueryOf<typeof getUser> = {},
+): RecordQuery<ResponseBody<"User">> => sql`
   select version, warning, ${record(sql`
     id, slug, username, ${imageUrl(sql`image`)} as profile_image, ${instant(sql`registered`)} as registered, age_verified,
     exists (
       select from refresh_tokens where user_id = users.id and expires_at > now() and revoked_at is null
     ) as logged_in,
-    ${rolesOf(sql`users.id`, sql`description`)} as roles
+    ${rolesWith(sql`description`)} as roles
   `)} as body
-  from users, ${opened("user", sql`users.id`, lock)}
+  from users, ${opened("user", lock)}
   where id = ${id}::bigint and still_exists
 `;

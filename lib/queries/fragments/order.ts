@@ -1,24 +1,20 @@
 import sql, { type Sql } from "sql-template-tag";
 import type { Batch, Cursor } from "../../data-api/list.ts";
 
+export const ascending = (column: Sql, type: Sql) => ordered(column, type, sql`asc`, sql`>`);
+export const descending = (column: Sql, type: Sql) => ordered(column, type, sql`desc`, sql`<`);
+
 /** An order of records with a `key` and an `id`: by the key, ties broken by the id in the same direction. */
-export interface Order {
+const ordered = (column: Sql, type: Sql, direction: Sql, comparison: Sql) => ({
   /** The column that is called `key` then. */
-  readonly column: Sql;
-  readonly by: Sql;
-  /** Whether a record comes after the last one of the previous page. */
-  readonly isAfter: (cursor: Cursor | undefined) => Sql;
-}
-
-export const ascending = (column: Sql, type: Sql): Order => ordered(column, type, sql`asc`, sql`>`);
-export const descending = (column: Sql, type: Sql): Order => ordered(column, type, sql`desc`, sql`<`);
-
-const ordered = (column: Sql, type: Sql, direction: Sql, comparison: Sql): Order => ({
   column,
   by: sql`key ${direction}, id ${direction}`,
-  isAfter: (cursor) =>
+  /** Whether a record comes after the last one of the previous page. */
+  isAfter: (cursor: Cursor | undefined): Sql =>
     cursor ? sql`(key, id) ${comparison} (${cursor.key}::${type}, ${cursor.id}::bigint)` : sql`true`,
 });
+
+export type Order = ReturnType<typeof ordered>;
 
 /** The records of a batch in this order. */
 export const pageOf = (records: Sql, { by }: Order, { offset, limit }: Batch): Sql => sql`

@@ -11,8 +11,6 @@ export interface Names {
   readonly scanned: Sql;
 }
 
-export const oneName = (key: Sql): Names => ({ indexed: key, scanned: key });
-
 /** The name and the aliases of a record of this table. Few have aliases, so the texts are joined only for those. */
 export const nameAndAliases = (table: Sql, aliasKeys: Sql = sql`${table}.alias_keys`): Names => ({
   indexed: sql`${table}.name_key || chr(10) || ${table}.alias_keys`,
