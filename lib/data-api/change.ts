@@ -11,7 +11,6 @@ import {
 import type { ChangeName, ChangeNameWithoutPermission, OperatorChangeName } from "../changes/all.ts";
 import { isRefusal, isTransient, type Row, send } from "./client.ts";
 import type { Guard } from "./guard.ts";
-import type { Outcome } from "./query.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 import { inReleaseSchema } from "./release.ts";
 import type { Send } from "./transaction.ts";
@@ -30,6 +29,14 @@ export interface ChangeRequest {
   /** The record's id, or null if that cannot be an id. */
   readonly target?: number | null;
   readonly input: object;
+}
+
+export interface Outcome {
+  readonly status: number;
+  /** JSON, or null if the status is enough. With 400 it is the name of the invalid parameter. */
+  readonly body: string | null;
+  /** The caller's id, if it is known. */
+  readonly caller: number | null;
 }
 
 /** A request of an operators' function (request.sql). */

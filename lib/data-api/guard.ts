@@ -28,6 +28,9 @@ export const guarded = (guard: Guard | undefined, select: Sql): Sql =>
     `
     : select;
 
+/** Status and caller, for every row that a statement gives with or without a guard. */
+export const statusOf = (guard: Guard | undefined): Sql => (guard ? sql`status, caller_id` : sql`200, null::bigint`);
+
 const callerOf = ({ permission, userMissing }: Guard): Sql =>
   permission
     ? sql`${inReleaseSchema("caller")}(session.digest, ${permission}::text, ${userMissing}::int)`

@@ -1,7 +1,7 @@
 import sql, { empty, raw, type Sql } from "sql-template-tag";
 import { deadlineFromNow } from "../aws/retry.ts";
 import { readLongText, readShortText, resultBytesMax, type TextRow } from "./chunks.ts";
-import { type Guard, guarded } from "./guard.ts";
+import { type Guard, guarded, statusOf } from "./guard.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 
 /** Which page of a list is requested: the page begins after a record, or at an offset. */
@@ -159,8 +159,7 @@ export const foundOf = ({ found = empty, sortInMemory }: ListQuery<unknown>): Sq
 const withoutNull = ({ optional }: ListQuery<unknown>, text: Sql): Sql =>
   optional === undefined ? text : sql`replace(${text}, ${raw(`',"${optional}":null}'`)}, '}')`;
 
-const columnsOf = (guard: Guard | undefined): Sql =>
-  sql`, ${guard ? sql`status, caller_id` : sql`200, null::bigint`}, max, count`;
+const columnsOf = (guard: Guard | undefined): Sql => sql`, ${statusOf(guard)}, max, count`;
 
 function resultOf(found: TextRow | undefined): PageResult {
   if (found === undefined) throw new TypeError("A page has no row");

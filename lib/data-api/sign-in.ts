@@ -1,6 +1,5 @@
 import sql from "sql-template-tag";
-import { callOnce, change } from "./change.ts";
-import type { Outcome } from "./query.ts";
+import { callOnce, change, type Outcome } from "./change.ts";
 import { inReleaseSchema } from "./release.ts";
 
 /** An attempt to sign in that has come back from the provider of OpenID Connect. */
@@ -31,14 +30,8 @@ export const claimAttempt = (
  * Opens a session for the user whom an identity belongs to. 403: it belongs to no user. 409: the attempt has opened a
  * session before. 401: the user has been logged out since the attempt began. All of these leave no trace.
  */
-export const openSession = (
-  { issuer, subject, email, startedAt, digest, days, key, id }: SignIn,
-  deadline: number,
-): Promise<Outcome> =>
-  makeSignIn(
-    { key, id, digest, input: { issuer, subject, email, days, startedAt: new Date(startedAt).toISOString() } },
-    deadline,
-  );
+export const openSession = ({ key, id, digest, ...input }: SignIn, deadline: number): Promise<Outcome> =>
+  makeSignIn({ key, id, digest, input: { ...input, startedAt: new Date(input.startedAt).toISOString() } }, deadline);
 
 const makeSignIn = (request: object, deadline: number): Promise<Outcome> =>
   callOnce((input) => sql`${inReleaseSchema("make_sign_in")}(${input})`, request, deadline);

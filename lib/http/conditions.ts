@@ -26,6 +26,3 @@ export function versionsOf(event: APIGatewayProxyEvent): readonly number[] | und
   if (!entityTags.test(header)) throw new ContractError(400, invalidParameter("If-Match"));
   return [...header.matchAll(/(?<!W\/)"([1-9]\d{0,14})"/g)].map(([, version]) => Number(version));
 }
-
-/** The strong entity tag of a version. */
-export const entityTagOf = (version: number): string => `"${version}"`;

@@ -1,10 +1,9 @@
 import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { deadlineOf } from "../aws/retry.ts";
-import { type Declaration, isCacheable, type ResponseBody, type ResponseName } from "../contract/declare.ts";
+import type { Declaration, ResponseBody, ResponseName } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
 import { type RecordQuery, readRecord } from "../data-api/query.ts";
-import { entityTagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
@@ -21,22 +20,19 @@ export function serve<const D extends RecordDeclaration>(
 ) {
   const parse = inputParser(declaration);
   const timeouts = timeoutsOf(declaration);
-  const takesLock = declaration.takesEditLock === true;
-  const isTagged = isCacheable(declaration);
-  const followsSlugs = declaration.followsSlugs === true;
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const deadline = deadlineOf(context, timeouts);
     const guard = guardOf(declaration, event);
-    const query = toQuery(parse(event));
-    const { status, body, ...found } = await readRecord(query, { guard, takesLock, isTagged, followsSlugs, deadline });
-    rememberCaller(event, found.caller);
-    if (found.warning) log(event, "warn", { message: found.warning });
+    const found = await readRecord(toQuery(parse(event)), guard, deadline);
+    const { status, body, caller, version, warning, tags, slug } = found;
+    rememberCaller(event, caller);
+    if (warning) log(event, "warn", { message: warning });
     if (status !== 200 || body === null) throw new ContractError(status);
     const headers = {
       ...json,
-      ...(found.version ? { ETag: entityTagOf(found.version) } : {}),
-      ...(found.tags ? { [cacheTagHeader]: cacheTagsOf(found.tags) } : {}),
-      ...(found.slug ? { "Content-Location": declaration.path.replace("{slug}", encodeURIComponent(found.slug)) } : {}),
+      ...(version && { ETag: `"${version}"` }),
+      ...(tags && { [cacheTagHeader]: cacheTagsOf(tags) }),
+      ...(slug && { "Content-Location": declaration.path.replace("{slug}", encodeURIComponent(slug)) }),
     };
     return { statusCode: 200, headers, body };
   };

@@ -3,8 +3,7 @@ import type { Context } from "aws-lambda";
 import { writeLog } from "../aws/log.ts";
 import { deadlineOf, type RequestTimeouts } from "../aws/retry.ts";
 import type { OperatorChangeName } from "../changes/all.ts";
-import { changeAsOperator, changeWithin } from "../data-api/change.ts";
-import type { Outcome } from "../data-api/query.ts";
+import { changeAsOperator, changeWithin, type Outcome } from "../data-api/change.ts";
 import type { Send } from "../data-api/transaction.ts";
 import { type OperatorEndpoint, type OperatorPayload, payloadOf } from "./payloads.ts";
 

@@ -4,8 +4,6 @@ import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { record } from "./fragments/json.ts";
 
-type Id = number | null;
-
 export const list = (): ListQuery<ResponseBody<"Permission">> => ({
   page: ({ after, limit }) => sql`
     select id, name, description
@@ -16,8 +14,8 @@ export const list = (): ListQuery<ResponseBody<"Permission">> => ({
   `,
 });
 
-export const find = (id: Id): RecordQuery<ResponseBody<"Permission">> => sql`
-  select version, ${record(sql`id, name, description`)} as body
+export const find = (id: number | null): RecordQuery<ResponseBody<"Permission">> => sql`
+  select version, null::text as warning, ${record(sql`id, name, description`)} as body
   from permissions
   where id = ${id}::bigint
 `;

@@ -48,7 +48,7 @@ export const find = (slug: string | null): RecordQuery<ResponseBody<"Publisher">
       coalesce(domain, '') as domain, coalesce(country, '') as country,
       ${descriptions} as descriptions, ${aliases} as aliases, relations
     `)} as body,
-    concat_ws(',', 'publisher-' || id, related_tags) as tags
+    concat_ws(',', 'publisher-' || id, related_tags) as tags, null::text as current_slug
   from publishers cross join ${relationsWithTags("publisher", related, relationFields, sql`true`)}
   where slug = ${slug}::text
 `;

@@ -4,8 +4,6 @@ import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { record, records } from "./fragments/json.ts";
 
-type Id = number | null;
-
 export const list = (): ListQuery<ResponseBody<"RoleListItem">> => ({
   page: ({ after, limit }) => sql`
     select id, name, description, coalesce(permissions, 0) as permission_count, coalesce(total, 0) as user_count
@@ -21,8 +19,8 @@ export const list = (): ListQuery<ResponseBody<"RoleListItem">> => ({
   `,
 });
 
-export const find = (id: Id): RecordQuery<ResponseBody<"Role">> => sql`
-  select version, ${record(sql`
+export const find = (id: number | null): RecordQuery<ResponseBody<"Role">> => sql`
+  select version, null::text as warning, ${record(sql`
     id, name, coalesce(description, '') as description, is_default, ${permissions} as permissions
   `)} as body
   from roles

@@ -9,7 +9,7 @@ const candidates = raw("16");
  * one would be more likely the larger the gap before its key is.
  */
 export const randomSlug = (table: Sql, client: number, filter: Sql): Sql => sql`
-  select to_json(slug) as body
+  select to_json(slug) as body, null::text as tags, null::text as current_slug
   from (
     select slug
     from

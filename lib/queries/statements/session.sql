@@ -6,7 +6,8 @@ select
   end,
   status,
   caller_id,
-  version
+  version,
+  warning
 from
   (
     select
@@ -26,11 +27,13 @@ from
           (
             select
               cast(body as text) as text,
-              version
+              version,
+              warning
             from
               (
                 select
                   null::bigint as version,
+                  null::text as warning,
                   (
                     select
                       row_to_json(record)

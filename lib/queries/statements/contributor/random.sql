@@ -3,15 +3,23 @@ select
   octet_length(text),
   case
     when octet_length(text) <= 60000 then text
-  end
+  end,
+  200,
+  null::bigint,
+  tags,
+  current_slug
 from
   (
     select
-      cast(body as text) as text
+      cast(body as text) as text,
+      tags,
+      current_slug
     from
       (
         select
-          to_json(slug) as body
+          to_json(slug) as body,
+          null::text as tags,
+          null::text as current_slug
         from
           (
             select

@@ -4,6 +4,8 @@ select
   case
     when octet_length(text) <= 60000 then text
   end,
+  200,
+  null::bigint,
   tags,
   current_slug
 from

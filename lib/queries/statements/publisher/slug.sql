@@ -4,12 +4,16 @@ select
   case
     when octet_length(text) <= 60000 then text
   end,
-  tags
+  200,
+  null::bigint,
+  tags,
+  current_slug
 from
   (
     select
       cast(body as text) as text,
-      tags
+      tags,
+      current_slug
     from
       (
         select
@@ -64,7 +68,8 @@ from
                   relations
               ) as record
           ) as body,
-          concat_ws(',', 'publisher-' || id, related_tags) as tags
+          concat_ws(',', 'publisher-' || id, related_tags) as tags,
+          null::text as current_slug
         from
           publishers
           cross join lateral (
