@@ -1,4 +1,6 @@
+import middy from "@middy/core";
 import cors from "@middy/http-cors";
+import type { APIGatewayProxyEvent } from "aws-lambda";
 import { publicTimeouts, type RequestTimeouts, Unavailable, usualTimeouts } from "../aws/retry.ts";
 import { type Declaration, isPublic } from "../contract/declare.ts";
 import { commonErrors, nothingChanged } from "../contract/errors.ts";
@@ -7,7 +9,7 @@ import { ContractError, messageOf } from "./errors.ts";
 import { responseHeaders } from "./headers.ts";
 import { log, logRequests, serializeError } from "./log.ts";
 import { allowedOrigins, isAmong } from "./origins.ts";
-import { envelope, type Middleware } from "./response.ts";
+import { envelope, type Middleware, type Response } from "./response.ts";
 
 /** Switches off middy's timer: calls have their own deadlines. */
 export const withoutTimeout = { timeoutEarlyInMillis: 0 } as const;
@@ -17,8 +19,8 @@ export const timeoutsOf = (declaration: Declaration): RequestTimeouts =>
   isPublic(declaration) ? publicTimeouts : usualTimeouts;
 
 /** The middleware of every endpoint. The last one sees an error first, and turns it into a response. */
-export function pipeline(declaration: Declaration): Middleware[] {
-  return [
+export const pipeline = (declaration: Declaration, options: middy.PluginObject = {}) =>
+  middy<APIGatewayProxyEvent, Response>({ ...withoutTimeout, ...options }).use([
     logRequests(declaration),
     responseHeaders(declaration),
     cors({
@@ -26,8 +28,7 @@ export function pipeline(declaration: Declaration): Middleware[] {
       exposeHeaders: exposedHeaders,
     }),
     respondToErrors(declaration),
-  ];
-}
+  ]);
 
 /** The middleware's own comparison would take every `*` for a part of a name. */
 const getOrigin = (origin?: string) => (origin !== undefined && isAmong(allowedOrigins, origin) ? origin : null);

@@ -1,6 +1,4 @@
 import { createHash } from "node:crypto";
-import middy from "@middy/core";
-import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { deadlineOf } from "../aws/retry.ts";
 import type { ChangeName } from "../changes/all.ts";
 import { type Declaration, endpointPath } from "../contract/declare.ts";
@@ -12,8 +10,8 @@ import { ContractError } from "./errors.ts";
 import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
 import { prepareNotification } from "./notify.ts";
-import { pipeline, withoutTimeout } from "./pipeline.ts";
-import { envelope, type Response } from "./response.ts";
+import { pipeline } from "./pipeline.ts";
+import { envelope } from "./response.ts";
 import { guardOf } from "./session.ts";
 
 type ChangeDeclaration = Declaration & {
@@ -49,7 +47,7 @@ export function serveChange<const D extends ChangeDeclaration>(
 ) {
   const parse = inputParser(declaration);
   const endpoint = endpointPath(declaration);
-  const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
+  return pipeline(declaration).handler(async (event, context) => {
     const deadline = deadlineOf(context);
     const guard = guardOf(declaration, event);
     const id = event.requestContext.requestId;
@@ -84,8 +82,7 @@ export function serveChange<const D extends ChangeDeclaration>(
     await notify?.(warn);
     const { creates, response } = declaration;
     return envelope(200, response.message, creates ? { Location: creates.replace("{id}", String(result)) } : {});
-  };
-  return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use(pipeline(declaration));
+  });
 }
 
 /** `roles` of `admin-roles/edit`. */

@@ -1,9 +1,7 @@
 import { pipeline as connectStreams, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { constants, createGzip } from "node:zlib";
-import middy from "@middy/core";
 import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
-import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { deadlineFromNow, deadlineOf } from "../aws/retry.ts";
 import type { Declaration, ResponseBody, ResponseName } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
@@ -14,8 +12,8 @@ import { ContractError } from "./errors.ts";
 import { acceptsGzip } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
 import { rememberCaller } from "./log.ts";
-import { pipeline, timeoutsOf, withoutTimeout } from "./pipeline.ts";
-import { json, type Response } from "./response.ts";
+import { pipeline, timeoutsOf } from "./pipeline.ts";
+import { json } from "./response.ts";
 import { guardOf } from "./session.ts";
 
 type ListDeclaration = Declaration & { readonly response: ListResponses };
@@ -48,7 +46,8 @@ export function serveList<const D extends ListDeclaration>(
 ) {
   const parse = inputParser(declaration);
   const timeouts = timeoutsOf(declaration);
-  const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
+  const streaming = { executionMode: executionModeStreamifyResponse };
+  return pipeline(declaration, streaming).handler(async (event, context) => {
     const guard = guardOf(declaration, event);
     const input = parse(event);
     const range = isRange(input.query) ? input.query : everything;
@@ -78,10 +77,7 @@ export function serveList<const D extends ListDeclaration>(
       headers: { ...(isCompressed ? compressed : uncompressed), ...(isWhole ? tags : {}) },
       body: isOnePiece ? await text(texts) : deliver(event, isCompressed ? compress(list()) : list(), deadline),
     };
-  };
-  return middy<APIGatewayProxyEvent, Response>({ ...withoutTimeout, executionMode: executionModeStreamifyResponse })
-    .handler(handler)
-    .use(pipeline(declaration));
+  });
 }
 
 const isRange = (query: object): query is Range => "limit" in query && "offset" in query;

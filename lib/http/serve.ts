@@ -1,5 +1,3 @@
-import middy from "@middy/core";
-import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { deadlineOf } from "../aws/retry.ts";
 import type { Declaration, ResponseBody, ResponseName } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
@@ -7,8 +5,8 @@ import { type RecordQuery, readRecord } from "../data-api/query.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
-import { pipeline, timeoutsOf, withoutTimeout } from "./pipeline.ts";
-import { json, type Response } from "./response.ts";
+import { pipeline, timeoutsOf } from "./pipeline.ts";
+import { json } from "./response.ts";
 import { guardOf } from "./session.ts";
 
 type RecordDeclaration = Declaration & { readonly response: { readonly record: ResponseName } };
@@ -20,7 +18,7 @@ export function serve<const D extends RecordDeclaration>(
 ) {
   const parse = inputParser(declaration);
   const timeouts = timeoutsOf(declaration);
-  const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
+  return pipeline(declaration).handler(async (event, context) => {
     const deadline = deadlineOf(context, timeouts);
     const guard = guardOf(declaration, event);
     const found = await readRecord(toQuery(parse(event)), guard, deadline);
@@ -35,8 +33,7 @@ export function serve<const D extends RecordDeclaration>(
       ...(slug && { "Content-Location": declaration.path.replace("{slug}", encodeURIComponent(slug)) }),
     };
     return { statusCode: 200, headers, body };
-  };
-  return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use(pipeline(declaration));
+  });
 }
 
 /** CloudFront drops the tags of a response beyond these ("Quotas on cache tags"). */

@@ -7,20 +7,14 @@ import { readSecret } from "./secrets.ts";
 const keyArn = process.env.SIGN_IN_KEY_ARN ?? "";
 
 /** An attempt to sign in, between `/sign-in` and the callback. Only a cookie of its browser has it. */
-export interface Attempt {
-  /** The cookie's value: id, time, `to` and a signature. */
-  readonly cookie: string;
+export type Attempt = ReturnType<typeof attemptOf>;
+
+interface Content {
   /** By `Date.now()`. */
   readonly startedAt: number;
   /** The path of the page to come back to; empty for the panel itself. */
   readonly to: string;
-  /** What the callback's URL and the ID token must have, and what proves that the code is ours. */
-  readonly state: string;
-  readonly nonce: string;
-  readonly codeVerifier: string;
 }
-
-type Content = Pick<Attempt, "startedAt" | "to">;
 
 export async function newAttempt(to: string, deadline: number): Promise<Attempt> {
   const id = randomBytes(16).toString("base64url");
@@ -42,10 +36,12 @@ export async function attemptIn(cookie: string, deadline: number): Promise<Attem
 type Sign = (purpose: string, text: string) => string;
 
 /** State, nonce and verifier are HMACs of the signed text, so the cookie does not contain them. */
-const attemptOf = (text: string, { startedAt, to }: Content, sign: Sign): Attempt => ({
+const attemptOf = (text: string, { startedAt, to }: Content, sign: Sign) => ({
+  /** The cookie's value: id, time, `to` and a signature. */
   cookie: `${text}.${sign("cookie", text)}`,
   startedAt,
   to,
+  /** What the callback's URL and the ID token must have, and what proves that the code is ours. */
   state: sign("state", text),
   nonce: sign("nonce", text),
   codeVerifier: sign("code verifier", text),

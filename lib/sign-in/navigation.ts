@@ -1,5 +1,5 @@
 import middy from "@middy/core";
-import type { APIGatewayProxyEvent, Context } from "aws-lambda";
+import type { APIGatewayProxyEvent } from "aws-lambda";
 import { deadlineOf } from "../aws/retry.ts";
 import type { Declaration } from "../contract/declare.ts";
 import { normalPathOf } from "../contract/panel-path.ts";
@@ -12,20 +12,7 @@ import type { Middleware, Response } from "../http/response.ts";
 import { beginningOf } from "./addresses.ts";
 import type { Attempt } from "./attempt.ts";
 import { forgetAttempt } from "./cookies.ts";
-import { type Outcome, SignInFailure } from "./failure.ts";
-import { errorPage, pagePolicy } from "./page.ts";
-
-export interface NavigationContext {
-  readonly event: APIGatewayProxyEvent;
-  /** The deadline of all calls of the request. */
-  readonly deadline: number;
-}
-
-/** The URL to redirect to, and cookies to set. */
-export interface Redirection {
-  readonly location: string;
-  readonly cookies: readonly string[];
-}
+import { errorPage, type Outcome, pagePolicy, SignInFailure } from "./failure.ts";
 
 /**
  * Makes the Lambda handler of an endpoint that redirects a browser. Its errors are pages. No cache stores a response, no
@@ -33,20 +20,22 @@ export interface Redirection {
  */
 export function serveNavigation<const D extends Declaration & { readonly response: { readonly redirect: string } }>(
   declaration: D,
-  handle: (input: Input<D> & NavigationContext) => Promise<Redirection>,
+  handle: (
+    input: Input<D> & { readonly event: APIGatewayProxyEvent; readonly deadline: number },
+  ) => Promise<{ readonly location: string; readonly cookies: string[] }>,
 ) {
   const parse = inputParser(declaration);
-  const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
+  const pipeline = middy<APIGatewayProxyEvent, Response>(withoutTimeout);
+  return pipeline.use([logRequests(declaration), respondByPage]).handler(async (event, context) => {
     const deadline = deadlineOf(context);
     const { location, cookies } = await handle({ ...parse(event), event, deadline });
     return {
       statusCode: 302,
       headers: { ...uncacheable, Location: location },
-      multiValueHeaders: { "Set-Cookie": [...cookies] },
+      multiValueHeaders: { "Set-Cookie": cookies },
       body: "",
     };
-  };
-  return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use([logRequests(declaration), respondByPage]);
+  });
 }
 
 /** The attempts of requests to the callback. */
