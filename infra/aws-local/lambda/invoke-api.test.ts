@@ -14,7 +14,7 @@ let gateway: ApiGateway;
 const { built, start } = useLambda({
   "ops/echo": "export const handler = async (event) => { tell(event); return { event }; };",
   "ops/fail": "export const handler = async () => { throw new RangeError('too far'); };",
-  "ops/limited": "export const handler = async () => { tell('begun'); await gate(); };",
+  "ops/limited": "export const handler = async (event) => { tell(event); await gate(); };",
   "things/list": streaming(`start(${JSON.stringify(list)}).write("[]"); stream.end();`),
 });
 const next = useLambda({ "ops/echo": "export const handler = async () => ({ version: 7 });" });
@@ -76,9 +76,7 @@ describe("Lambda's Invoke API", () => {
   it.each<[number, string, Call | (() => ReturnType<typeof send>)]>([
     [204, "undefined", { type: "DryRun" }],
     [400, "InvalidRequestContentException", { body: "{days:3}" }],
-    ...["https://panel.example.com", "http://localhost:3000", "null"].map(
-      (origin) => [403, "AccessDeniedException", { headers: { Origin: origin } }] as [number, string, Call],
-    ),
+    [403, "AccessDeniedException", { headers: { Origin: "http://localhost:3000" } }],
     [403, "MissingAuthenticationTokenException", () => send(gateway.url, pathOf("ops-echo"), { method: "POST" })],
     [403, "UnrecognizedClientException", { by: newKey() }],
     [403, "InvalidSignatureException", { by: { ...newKey(), accessKeyId: key.accessKeyId } }],
@@ -92,19 +90,19 @@ describe("Lambda's Invoke API", () => {
     expect(built.seen()).toEqual([]);
   });
 
-  it("returns 429 after a wait for an environment, but 202 to an event, which runs later", async () => {
+  it("returns 429 after a wait for an environment, and never runs it, but 202 to an event, which runs later", async () => {
     const release = built.newGate();
-    const running = invoke("ops-limited");
-    await expect.poll(() => built.seen()).toEqual(["begun"]);
+    const running = invoke("ops-limited", { body: '"first"' });
+    await expect.poll(() => built.seen()).toEqual(["first"]);
 
-    const { status, json, headers } = await invoke("ops-limited");
-    const accepted = await invoke("ops-limited", { type: "Event" });
-    expect(built.seen()).toEqual(["begun"]);
+    const { status, json, headers } = await invoke("ops-limited", { body: '"throttled"' });
+    const accepted = await invoke("ops-limited", { body: '"event"', type: "Event" });
+    expect(built.seen()).toEqual(["first"]);
     release();
 
     expect([status, headers["x-amzn-errortype"]]).toEqual([429, "TooManyRequestsException"]);
     expect(json).toMatchObject({ message: "Rate Exceeded.", Reason: "ConcurrentInvocationLimitExceeded" });
     expect([accepted.status, accepted.text, (await running).status]).toEqual([202, "", 200]);
-    await expect.poll(() => built.seen()).toEqual(["begun", "begun"]);
+    await expect.poll(() => built.seen()).toEqual(["first", "event"]);
   });
 });

@@ -1,9 +1,15 @@
+import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeAll, describe, expect, it } from "vitest";
-import { buffered } from "../test/functions.ts";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { buffered, streaming } from "../test/functions.ts";
 import { useLambda } from "../test/use-lambda.ts";
+import { Failure } from "./environment.ts";
 import type { Lambda } from "./lambda.ts";
 import { RequestTooLarge } from "./refusals.ts";
+import type { LambdaLimits } from "./settings.ts";
+
+/** A handler that counts its invocations in `count`, and gives their number. */
+const counting = (body: string) => `let count = 0; ${buffered(`count += 1; ${body} return count;`)}`;
 
 const { built, start, logged } = useLambda({
   "things/list": `tell("loaded"); ${buffered("return null;")}`,
@@ -22,6 +28,28 @@ const { built, start, logged } = useLambda({
   broken: 'throw new Error("cannot load");',
   empty: "export const handle = async () => {};",
   variables: `const { SHARED, OWN } = process.env; ${buffered('process.env.LEAKED = "yes"; return [SHARED, OWN];')}`,
+  timer: `let fired; ${buffered(`
+      if (event.begin) fired = new Promise((done) => setTimeout(() => done(tell("fired")), 100));
+      else await fired;`)}`,
+  promise: `let work; ${buffered(`
+      const pause = () => new Promise((done) => setTimeout(done, 50));
+      if (event.begin) work = (async () => { for (let n = 0; n < 3; n++) { await pause(); tell(n); } })();
+      else await work;`)}`,
+  "stream-timer": streaming("start(); stream.end(); if (event.begin) setTimeout(() => tell('fired'), 100);"),
+  count: counting("if (event.waits) await gate();"),
+  throwing: counting("if (event.fails) throw new Error('no');"),
+  exit: counting("if (event.code !== undefined) process.exit(event.code);"),
+  loop: counting(`
+      while (event.loops) count;
+      if (event.stuck) await new Promise(() => {});
+      for (const all = []; event.eats; ) all.push(new Array(1e6).fill(0.5));`),
+  crash: counting(`
+      if (event.crashes === "error") setTimeout(() => { throw new RangeError("too far"); }, 5);
+      if (event.crashes === "rejection") Promise.reject(new RangeError("unheard"));
+      if (event.crashes) await gate();`),
+  logs: buffered(`for (let n = 0; n < event.lines; n++) console[n % 2 ? "error" : "log"]("line %d", n);`),
+  crowd: `tell("opened"); ${buffered("if (event.waits) await gate();")}`,
+  opens: `tell("opening"); await gate(); ${buffered('return "opened";')}`,
 });
 
 let lambda: Lambda;
@@ -137,4 +165,181 @@ describe("Lambda's limits", () => {
       },
     });
   });
+});
+
+describe("An execution environment", () => {
+  it.each([
+    ["timer", ["fired"]],
+    ["promise", [0, 1, 2]],
+    ["stream-timer", ["fired"]],
+  ])("is frozen between invocations, and goes on with the next: %s", async (name, told) => {
+    const lambda = await start();
+
+    await lambda.invoke(name, { begin: true });
+    await sleep(250);
+    expect(built.seen()).toEqual([]);
+
+    await lambda.invoke(name, {});
+    await expect.poll(built.seen).toEqual(told);
+  });
+
+  it("is used again, also after its handler has thrown", async () => {
+    const lambda = await start();
+
+    expect(await lambda.invoke("throwing", {})).toEqual({ result: 1 });
+    expect(await lambda.invoke("throwing", { fails: true })).toHaveProperty("error");
+    expect(await lambda.invoke("throwing", {})).toEqual({ result: 3 });
+  });
+
+  it("is waited for, in order, while the maximum is in use", async () => {
+    const lambda = await start({ limits: { environments: 1 } });
+    const release = built.newGate();
+
+    const all = [lambda.invoke("count", { waits: true }), lambda.invoke("count", {}), lambda.invoke("count", {})];
+    await sleep(200);
+    release();
+
+    expect(await Promise.all(all)).toEqual([{ result: 1 }, { result: 2 }, { result: 3 }]);
+  });
+
+  it("can be provisioned", async () => {
+    const lambda = await start();
+    await lambda.provision("count", 3);
+    const release = built.newGate();
+
+    const all = [1, 2, 3].map(() => lambda.invoke("count", { waits: true }));
+    await sleep(50);
+    release();
+    expect(await Promise.all(all)).toEqual([{ result: 1 }, { result: 1 }, { result: 1 }]);
+
+    await lambda.provision("count", 0);
+    expect(await lambda.invoke("count", {})).toEqual({ result: 1 });
+  });
+
+  it("passes on what its function writes to the console, in order and before the response", async () => {
+    const lines: string[] = [];
+    const keep = (line: string) => void lines.push(line);
+    const log = vi.spyOn(console, "log").mockImplementation(keep);
+    vi.spyOn(console, "error").mockImplementation(keep);
+
+    await (await start()).invoke("logs", { lines: 100 });
+
+    expect(lines).toEqual(Array.from({ length: 100 }, (_, number) => `line ${number}`));
+    log.mockRestore();
+  });
+});
+
+describe("Execution environments of a function", () => {
+  const crowd = (lambda: Lambda, size = 16) =>
+    Promise.all(Array.from({ length: size }, () => lambda.invoke("crowd", { waits: true })));
+  /** Environments open in turn, so all that opened for earlier invocations have opened before this one. */
+  const opened = async (lambda: Lambda) => {
+    await lambda.invoke("count", {});
+    return built.seen().length;
+  };
+
+  it.each<[string, Partial<LambdaLimits>, number]>([
+    [
+      "there are processors, however many invocations begin at once",
+      { longInMilliseconds: 60_000 },
+      availableParallelism(),
+    ],
+    ["the maximum, though invocations take long", { environments: 3, longInMilliseconds: 1 }, 3],
+  ])("are as many as %s", async (_, limits, most) => {
+    const lambda = await start({ limits });
+    const release = built.newGate();
+
+    const all = crowd(lambda);
+
+    await expect.poll(() => opened(lambda)).toBe(most);
+    expect(await opened(lambda)).toBe(most);
+    release();
+    await all;
+    expect(await opened(lambda)).toBe(most);
+  });
+
+  it("are more while invocations take long, so that they block no other one", async () => {
+    const lambda = await start();
+    const release = built.newGate();
+
+    const all = crowd(lambda, availableParallelism() + 1);
+    await lambda.invoke("crowd", {});
+
+    release();
+    await all;
+  });
+});
+
+describe("A function that changes while it opens", () => {
+  it.each([
+    ["is prepared again before it is loaded", undefined],
+    ["has no error of the earlier code", new Failure({ errorType: "BuildFailure", errorMessage: "broken" })],
+  ])("%s", async (_, error) => {
+    const first = Promise.withResolvers<void>();
+    const preparations: string[] = [];
+    const prepare = async (name: string): Promise<undefined> => {
+      if (preparations.push(name) === 1) await first.promise;
+    };
+    const lambda = await start({ prepare });
+    built.newGate()();
+    const invocation = lambda.invoke("opens", {});
+
+    await lambda.renew();
+    if (error) first.reject(error);
+    else first.resolve();
+
+    expect(await invocation).toEqual({ result: "opened" });
+    expect(preparations).toEqual(["opens", "opens"]);
+  });
+
+  it("may wait for another function, however many others wait as well", async () => {
+    const edited = Promise.withResolvers<void>();
+    const migrated = edited.promise.then(() => lambda.invoke("count", {}));
+    const prepare = async (name: string): Promise<undefined> => {
+      if (name !== "count") await migrated;
+    };
+    const lambda: Lambda = await start({ prepare });
+    const others = Array.from({ length: 3 * availableParallelism() }, () => lambda.invoke("throwing", {}));
+
+    edited.resolve();
+
+    for (const invocation of await Promise.all(others)) expect(invocation).toHaveProperty("result");
+  });
+});
+
+describe("An execution environment that ends unexpectedly", () => {
+  it.each<[string, Readonly<Record<string, unknown>>, string, RegExp]>([
+    ["exit", { code: 3 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited with error: exit status 3$/],
+    ["exit", { code: 0 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited without providing a reason$/],
+    ["crash", { crashes: "error" }, "RangeError", /^too far$/],
+    ["crash", { crashes: "rejection" }, "RangeError", /^unheard$/],
+    ["loop", { loops: true }, "Sandbox.Timedout", /^RequestId: \S+ Error: Task timed out after 3\.00 seconds$/],
+    ["loop", { stuck: true }, "Runtime.ExitError", /without providing a reason$/],
+    ["loop", { eats: true }, "Runtime.OutOfMemory", /signal: killed/],
+  ])("fails that invocation, and the next has a new one: %s %j", async (name, event, errorType, message) => {
+    const limited = event.loops ? { timeoutInMilliseconds: 3_000 } : { memoryInMegabytes: 256 };
+    const lambda = await start({ settingsOf: () => limited });
+    built.newGate();
+    await lambda.invoke(name, {});
+
+    const error = { errorType, errorMessage: expect.stringMatching(message) };
+    expect(await lambda.invoke(name, event)).toMatchObject({ error });
+    expect(await lambda.invoke(name, {})).toEqual({ result: 1 });
+  });
+
+  it("is replaced by a new one for invocations that wait", async () => {
+    const lambda = await start({ limits: { environments: 1 } });
+
+    const [, next] = await Promise.all([lambda.invoke("exit", { code: 1 }), lambda.invoke("exit", {})]);
+
+    expect(next).toEqual({ result: 1 });
+  });
+});
+
+it("An invocation that waits gets the environment that is opened for it, however long that takes", async () => {
+  const gatewayInMilliseconds = 100;
+  const prepare = () => sleep(5 * gatewayInMilliseconds, undefined);
+  const lambda = await start({ prepare, limits: { gatewayInMilliseconds } });
+
+  expect(await lambda.invoke("count", {})).toEqual({ result: 1 });
 });

@@ -1,177 +1,223 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ApiGateway, startApiGateway } from "../api-gateway/server.ts";
 import { streaming } from "../test/functions.ts";
+import { restApi, served, streamed } from "../test/rest-api.ts";
+import { send } from "../test/send.ts";
 import { useLambda } from "../test/use-lambda.ts";
-import type { LambdaOptions } from "./lambda.ts";
+import type { Lambda } from "./lambda.ts";
 
-const head = { statusCode: 200, headers: { "Content-Type": "application/json" } };
+/* Streams on their way from a function to a client of the API. */
+
+const streamedBytes = 20_000_000;
+const endless = `
+      stream.once("close", () => tell("closed"));
+      for (;;) {
+        tell("chunk");
+        if (!stream.write(Buffer.alloc(65_536))) await new Promise((done) => stream.once("drain", done));
+      }`;
+const silent = `start(); stream.once("close", () => tell("closed")); await gate();`;
 
 const { built, start, logged } = useLambda({
   slow: streaming(`
-      start(event).write("first ");
+      start({ statusCode: 201, headers: { "X-Kind": "list" } });
       await gate();
-      stream.end();`),
-  pour: streaming(`
-      start();
-      for (let written = 0; written < event.chunks; written += 1) {
-        tell("chunk");
-        if (!stream.write(Buffer.alloc(16_384, "x"))) await new Promise((done) => stream.once("drain", done));
-      }
-      stream.end();`),
-  "fail-late": streaming(`start().write("first"); await gate(); throw new RangeError("too far");`),
+      stream.write("first ");
+      await gate();
+      stream.end("last");`),
+  cookies: streaming(`start({ statusCode: 200, cookies: ["a=1", "b=2"] }).end("x".repeat(5_000));`),
+  binary: streaming("start().end(Buffer.from([0, 255, 254]));"),
+  endless: streaming(`start(); ${endless}`),
+  "bad-status": streaming(`start({ statusCode: "none" }); ${endless}`),
+  silent: streaming(silent),
+  limited: streaming(silent),
+  stuck: streaming(silent),
+  late: streaming(`tell("begun"); await gate(); ${silent}`),
+  "late-type": streaming(
+    `start().write("text"); try { stream.setContentType("text/plain"); } finally { stream.end(); }`,
+  ),
+  "fail-early": streaming(`throw new RangeError("too far");`),
+  "fail-late": streaming(`start().write("first"); throw new RangeError("too far");`),
   "fail-full": streaming(
     `start(); for (let n = 0; n < 20; n++) stream.write(Buffer.alloc(50_000)); throw new RangeError("too far");`,
   ),
-  silent: streaming(`start(); stream.once("close", () => tell("closed")); await gate();`),
-  "after-end": streaming(`start(); stream.end(); await gate(); throw new RangeError("too far");`),
-  headless: streaming(`stream.once("close", () => tell("closed")); stream.write("x"); await gate(); stream.end();`),
-  "fail-early": streaming(`throw new RangeError("too far");`),
+  "fail-after": streaming(`start(); stream.end(); await gate(); throw new RangeError("too far");`),
   "never-started": streaming("stream.end();"),
-  // The runtime's own \`end\` writes past the prelude.
+  // The runtime's own `end` writes past the prelude.
   "end-with-chunk": streaming(`awslambda.HttpResponseStream.from(stream, { statusCode: 200 }); stream.end("text");`),
   "never-ended": streaming(`start().write("first");`),
-  "long-head": streaming(`start({ statusCode: 200, headers: { long: "x".repeat(event.bytes) } }); stream.end();`),
+  "too-long": streaming(`start(); for (let n = 0; n < 5; n++) stream.write(Buffer.alloc(${streamedBytes / 4}));`),
+  "long-head": streaming(
+    `start({ statusCode: 200, headers: { a: "x".repeat(event.bytes ?? 16_384) } }); stream.end();`,
+  ),
   "no-object": streaming("start([]); stream.end();"),
-  late: streaming(`start().write("text"); try { stream.setContentType("text/plain"); } finally { stream.end(); }`),
-  binary: streaming("start(event).write(Buffer.from([0, 255, 254])); stream.end();"),
+  headless: streaming(`stream.once("close", () => tell("closed")); stream.write("x"); await gate(); stream.end();`),
   buffered: "export const handler = async () => ({ statusCode: 200 });",
 });
+let lambda: Lambda;
+let gateway: ApiGateway;
 
-/** The body of a stream that has begun. */
-async function bodyOf(name: string, event: unknown = {}, options: Partial<LambdaOptions> = {}): Promise<Readable> {
-  const invocation = await (await start(options)).stream(name, event);
+beforeAll(async () => {
+  const settingsOf = (name: string) => (name === "stuck" ? { timeoutInMilliseconds: 500 } : {});
+  lambda = await start({ settingsOf, limits: { streamedBytes } });
+  const routes = Object.fromEntries([...lambda.names].map((name) => [`GET /${name}`, streamed(name)]));
+  const limited = served("limited", { responseTransferMode: "STREAM", timeoutInMillis: 200 });
+  const document = restApi({ ...routes, "GET /limited": limited }, { "minimum-compression-size": 0 });
+  gateway = await startApiGateway({ lambda, document });
+});
+
+afterAll(() => gateway.close());
+
+async function responseOf(name: string): Promise<IncomingMessage> {
+  const [response] = await once(get(`${gateway.url}/${name}`, { agent: false }), "response");
+  return response;
+}
+
+async function bodyOf(name: string): Promise<Readable> {
+  const invocation = await lambda.stream(name, {});
   if ("error" in invocation) throw new Error(invocation.error.errorMessage);
   return invocation.body;
 }
 
-describe("a streaming function", () => {
-  it("gives its head, then its body as it is written", async () => {
-    const release = built.newGate();
+describe("A streamed response", () => {
+  it("has its head before its first byte, and arrives as it is written", async () => {
+    const [first, last] = [built.newGate(), built.newGate];
+    const response = await fetch(`${gateway.url}/slow`);
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const end = last();
+    first();
 
-    const invocation = await (await start()).stream("slow", head);
-
-    if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-    expect(invocation.head).toEqual(head);
-    const [first] = await invocation.body.take(1).toArray();
-    expect(String(first)).toBe("first ");
-    release();
+    expect([response.status, response.headers.get("x-kind")]).toEqual([201, "list"]);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await reader?.read()).toEqual({ done: false, value: "first " });
+    end();
+    expect(await reader?.read()).toEqual({ done: false, value: "last" });
+    expect((await reader?.read())?.done).toBe(true);
   });
 
-  it("waits for its reader", async () => {
-    const body = await bodyOf("pour", { chunks: 1_000 });
-    await sleep(50);
-    expect(built.seen().length).toBeLessThan(20);
+  it("can set several cookies, and is not compressed", async () => {
+    const { headers, text } = await send(gateway.url, "/cookies", { headers: { "Accept-Encoding": "gzip" } });
 
-    let bytes = 0;
-    for await (const chunk of body) bytes += chunk.length;
-
-    expect(bytes).toBe(1_000 * 16_384);
+    expect(headers["set-cookie"]).toEqual(["a=1", "b=2"]);
+    expect([headers["content-encoding"], text]).toEqual([undefined, "x".repeat(5_000)]);
   });
 
-  it("gets an error when its reader disconnects, also while it does not write, which is not logged", async () => {
-    const release = built.newGate();
-    const body = await bodyOf("silent");
-    body.resume();
-    await sleep(10);
+  it("is written no faster than the client reads, and ends when the client disconnects", async () => {
+    const response = await responseOf("endless");
+    response.pause();
+    // What is on the way fills the buffers; a function that did not wait would never stop.
+    for (let written = -1; written !== built.seen().length; await sleep(300)) written = built.seen().length;
 
-    body.destroy();
+    response.destroy();
+
+    await expect.poll(() => built.seen().at(-1)).toBe("closed");
+  });
+
+  it("ends when the client disconnects, also while its function does not write, which is not logged", async () => {
+    const release = built.newGate();
+    const response = await responseOf("silent");
+
+    response.destroy();
 
     await expect.poll(() => built.seen()).toEqual(["closed"]);
     release();
-    await sleep(20);
+    expect(await lambda.stream("silent", {})).toHaveProperty("head");
     expect(logged()).toBe("");
   });
+
+  it("ends when the client disconnects before its head", async () => {
+    const release = built.newGate();
+    const client = get(`${gateway.url}/late`, { agent: false }).on("error", () => {});
+    await expect.poll(() => built.seen()).toEqual(["begun"]);
+
+    client.destroy();
+    built.newGate();
+    release();
+
+    await expect.poll(() => built.seen()).toEqual(["begun", "closed"]);
+  });
 });
 
-describe("a streaming function that fails", () => {
-  it("is an error if it fails before its head", async () => {
-    const invocation = await (await start()).stream("fail-early", {});
-
-    expect(invocation).toMatchObject({ error: { errorType: "RangeError", errorMessage: "too far" } });
-    expect(console.error).toHaveBeenCalledOnce();
-  });
-
-  it("breaks its body afterwards", async () => {
-    const release = built.newGate();
-    const body = await bodyOf("fail-late");
-
-    release();
-
-    await expect(text(body)).rejects.toThrow("too far");
-    expect(logged()).toContain("too far");
-  });
-
-  it("has delivered what it wrote before", async () => {
-    const body = await bodyOf("fail-full");
-    await sleep(20);
-
-    let bytes = 0;
-    const read = body.forEach((chunk) => {
-      bytes += chunk.length;
-    });
-    await expect(read).rejects.toThrow("too far");
-    expect(bytes).toBe(1_000_000);
-  });
-
-  it("is logged also after its end", async () => {
-    const release = built.newGate();
-    await text(await bodyOf("after-end"));
-
-    release();
-
-    await expect.poll(() => logged()).toContain("too far");
-  });
-
-  it.each<[string, string, object, Partial<LambdaOptions>]>([
-    ["Response stream is not finished.", "never-ended", {}, {}],
-    ["Task timed out after 0.50 seconds", "slow", head, { settingsOf: () => ({ timeoutInMilliseconds: 500 }) }],
-    ["maximum allowed payload size (65536 bytes)", "pour", { chunks: 5 }, { limits: { streamedBytes: 65_536 } }],
-  ])("breaks its body: %s", async (message, name, event, options) => {
+describe("A streaming function that fails", () => {
+  // API Gateway's time is over for the second one.
+  it.each(["fail-late", "limited"])("after its head breaks the response: %s", async (name) => {
     built.newGate();
 
-    await expect(text(await bodyOf(name, event, options))).rejects.toThrow(message);
+    const response = await fetch(`${gateway.url}/${name}`);
+
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow();
   });
 
   it.each([
-    ["never-started", {}],
-    ["end-with-chunk", {}],
-    ["no-object", {}],
-    ["buffered", {}],
-    ["long-head", { bytes: 16_384 }],
-  ])("is an error without metadata of at most 16 KB: %s", async (name, event) => {
-    expect(await (await start()).stream(name, event)).toHaveProperty("error");
+    ["fail-full", "too far", 1_000_000],
+    ["never-ended", "Response stream is not finished.", 5],
+    ["stuck", "Task timed out after 0.50 seconds", 0],
+  ])(
+    "after its head has delivered what it wrote before, and ends its body with the reason: %s",
+    async (name, reason, expected) => {
+      built.newGate();
+      const body = await bodyOf(name);
+
+      let bytes = 0;
+      const read = body.forEach((chunk) => {
+        bytes += chunk.length;
+      });
+
+      await expect(read).rejects.toThrow(reason);
+      expect(bytes).toBe(expected);
+    },
+  );
+
+  it("by writing more than Lambda allows ends its body with the reason", async () => {
+    const reason = `maximum allowed payload size (${streamedBytes} bytes)`;
+
+    await expect(buffer(await bodyOf("too-long"))).rejects.toThrow(reason);
   });
 
-  it("is an error as soon as it writes without metadata", async () => {
+  it.each([
+    ["fail-after", "too far"],
+    ["late-type", "Cannot set content-type, too late."],
+  ])("is logged although its response is whole: %s", async (name, message) => {
     const release = built.newGate();
 
-    expect(await (await start()).stream("headless", {})).toHaveProperty("error");
-    await expect.poll(() => built.seen()).toEqual(["closed"]);
+    expect((await send(gateway.url, `/${name}`)).status).toBe(200);
     release();
-    expect(await (await start()).stream("long-head", { bytes: 16_000 })).toHaveProperty("head");
+
+    await expect.poll(() => logged()).toContain(message);
   });
 
-  it("cannot set its content type once it has written", async () => {
-    await expect(text(await bodyOf("late"))).resolves.toBe("text");
-    expect(logged()).toContain("Cannot set content-type, too late.");
+  it.each<[string, number]>([
+    ["fail-early", 504],
+    ["never-started", 504],
+    ["end-with-chunk", 504],
+    ["no-object", 504],
+    ["buffered", 504],
+    ["long-head", 504],
+    ["headless", 504],
+    ["bad-status", 502],
+  ])("before a proper head of at most 16 KB is an error, and its stream ends: %s", async (name, status) => {
+    const release = built.newGate();
+
+    expect(await send(gateway.url, `/${name}`)).toMatchObject({ status });
+
+    expect(logged()).not.toBe("");
+    if (["headless", "bad-status"].includes(name)) await expect.poll(() => built.seen().at(-1)).toBe("closed");
+    release();
+    expect(await lambda.stream("long-head", { bytes: 16_000 })).toHaveProperty("head");
   });
 });
 
-describe("a streaming function that is invoked without streaming", () => {
+describe("A streaming function that is invoked without streaming", () => {
   it.each([
-    ["slow", { body: "first ", isBase64Encoded: false }],
-    ["binary", { body: "AP/+", isBase64Encoded: true }],
-  ])("is collected into a REST result, in base64 where it is not text: %s", async (name, result) => {
-    built.newGate()();
-
-    expect(await (await start()).invoke(name, head)).toEqual({ result: { ...head, ...result } });
-  });
-
-  it("is an error when it fails on the way", async () => {
-    built.newGate()();
-
-    expect(await (await start()).invoke("fail-late", {})).toMatchObject({ error: { errorType: "RangeError" } });
+    ["cookies", { result: { cookies: ["a=1", "b=2"], body: "x".repeat(5_000), isBase64Encoded: false } }],
+    ["binary", { result: { statusCode: 200, body: "AP/+", isBase64Encoded: true } }],
+    ["fail-late", { error: { errorType: "RangeError" } }],
+  ])("is collected into a REST result, in base64 where it is not text, or fails: %s", async (name, invocation) => {
+    expect(await lambda.invoke(name, {})).toMatchObject(invocation);
   });
 });
