@@ -114,22 +114,21 @@ describe("A function's result", () => {
     expect(await give(result, headers)).toMatchObject({ status, text });
   });
 
+  const malformed: readonly object[] = [
+    { statusCode: 101 },
+    { statusCode: 600 },
+    { body: { an: "object" } },
+    { headers: ["a"] },
+    { headers: { a: { b: 1 } } },
+    { headers: { "X-Left": "out", a: "line\nbreak" } },
+    { headers: { "no name": "" } },
+    { multiValueHeaders: { a: "b" } },
+    { isBase64Encoded: "yes" },
+    { more: 1 },
+  ];
   it.each([
     ...[null, "text", [], {}, { body: "no status" }, { statusCode: "two hundred" }, { statusCode: 200.5 }],
-    ...[{ statusCode: 101 }, { statusCode: 600 }, { statusCode: 200, body: { an: "object" } }],
-    ...[
-      { statusCode: 200, headers: ["a"] },
-      { statusCode: 200, headers: { a: { b: 1 } } },
-    ],
-    { statusCode: 200, headers: { "X-Left": "out", a: "line\nbreak" } },
-    ...[
-      { statusCode: 200, headers: { "no name": "" } },
-      { statusCode: 200, multiValueHeaders: { a: "b" } },
-    ],
-    ...[
-      { statusCode: 200, isBase64Encoded: "yes" },
-      { statusCode: 200, more: 1 },
-    ],
+    ...malformed.map((members) => ({ statusCode: 200, ...members })),
   ])("is refused when it is malformed: %j", async (result) => {
     const { status, json, headers } = await give(result);
 
