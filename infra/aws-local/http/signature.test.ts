@@ -9,13 +9,13 @@ const body = Buffer.from("{}");
 const sign = () => signRequest("lambda", key, url, "POST", body);
 
 /** The error of a request with these headers. */
-function errorOf(headers: object, { service = "lambda", by = key, sent = body } = {}): string | undefined {
+function errorOf(headers: object, by = key): string | undefined {
   const request = Object.assign(new IncomingMessage(new Socket()), {
     method: "POST",
     url: url.pathname + url.search,
     headers: { host: url.host, ...headers },
   });
-  return verifier(service as "lambda", by)(request, sent);
+  return verifier("lambda", by)(request, body);
 }
 
 afterEach(() => void vi.useRealTimers());
@@ -36,18 +36,12 @@ describe("verifier", () => {
     }
   });
 
-  it.each<[string | undefined, (signed: Record<string, string>) => object, Parameters<typeof errorOf>[1]?]>([
-    ["missing", () => ({})],
-    ["scope", (signed) => ({ ...signed, authorization: "Bearer x" })],
-    ["scope", (signed) => signed, { service: "s3" }],
-    ["key", (signed) => signed, { by: newKey() }],
-    ["signature", (signed) => signed, { by: { ...newKey(), accessKeyId: key.accessKeyId } }],
-    ["signature", (signed) => ({ ...signed, host: "localhost:2" })],
-    ["signature", (signed) => ({ ...signed, authorization: signed.authorization?.replace("host;", "") })],
-    ["time", (signed) => ({ ...signed, "x-amz-date": "now" })],
-    ["body", (signed) => signed, { sent: Buffer.from("[]") }],
-  ])("tells what is wrong: %s, %s", (error, change, how = {}) => {
-    expect(errorOf(change({ ...sign() }), how)).toBe(error);
+  it("needs the host and a date to be signed", () => {
+    const { authorization, ...others } = sign();
+
+    expect(errorOf({ ...others, authorization: authorization?.replace("host;", "") })).toBe("signature");
+    expect(errorOf({ ...others, authorization, host: "localhost:2" })).toBe("signature");
+    expect(errorOf({ ...others, authorization, "x-amz-date": "now" })).toBe("time");
   });
 
   it("accepts clients that do not send their body's hash, as Python's", () => {
@@ -58,6 +52,6 @@ describe("verifier", () => {
       "Signature=f9fac85a7ddc7e0876ebc10b6887ebb2c0fc69d9960b4fef493663e031618824";
     const headers = { authorization, "x-amz-date": "20261122T000000Z" };
 
-    expect(errorOf(headers, { by: { accessKeyId: "LOCAL", secretAccessKey: "secret" } })).toBe(undefined);
+    expect(errorOf(headers, { accessKeyId: "LOCAL", secretAccessKey: "secret" })).toBe(undefined);
   });
 });

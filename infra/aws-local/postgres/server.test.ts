@@ -1,15 +1,30 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { basename, join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runningPostgres, stateFile } from "./cluster.ts";
 import { withConnection } from "./connection.ts";
+import { splitUrl } from "./database.ts";
 import { createOwnedDatabase } from "./database-owner.ts";
+import { copyPrograms } from "./root.ts";
 import { type Postgres, type PostgresOptions, startPostgres } from "./server.ts";
-import { supervisePostgres } from "./supervise.ts";
 
+/** Only its owner may enter it. */
 let parent: string;
 let directory: string;
 const servers: Pick<Postgres, "stop">[] = [];
@@ -84,8 +99,10 @@ describe("startPostgres without a cluster", () => {
   });
 });
 
+const copyEmpty = () => void execFileSync("cp", ["-a", join(parent, "empty"), directory]);
+
 describe("startPostgres over a cluster", () => {
-  beforeEach(() => void execFileSync("cp", ["-a", join(parent, "empty"), directory]));
+  beforeEach(copyEmpty);
 
   it("keeps data from one start to the next, durably unless told otherwise", async () => {
     const first = await startPostgres({ directory });
@@ -139,38 +156,11 @@ describe("startPostgres over a cluster", () => {
   });
 });
 
-describe("supervisePostgres", () => {
-  beforeEach(() => void execFileSync("cp", ["-a", join(parent, "empty"), directory]));
-
-  it("starts it again on its port, three times a minute", async () => {
-    const lines: string[] = [];
-    const { promise: reason, resolve: onExit } = Promise.withResolvers<string>();
-    const server = await supervisePostgres({ directory }, (line) => lines.push(line), onExit);
-    servers.push(server);
-
-    for (const times of [1, 2, 3]) {
-      process.kill(await serverIn(), "SIGKILL");
-      await expect.poll(() => lines.length).toBe(2 * times);
-      expect(await ask(server.url, "select 1")).toBe(1);
-    }
-    process.kill(await serverIn(), "SIGKILL");
-    expect(await reason).toBe("PostgreSQL has ended more than 3 times within a minute");
-    expect(lines.slice(-2)).toEqual(["PostgreSQL has ended and is started again", "PostgreSQL is up again"]);
-  });
-});
-
 describe("The database's owner", () => {
-  let server: Postgres;
-
-  beforeAll(async () => {
-    execFileSync("cp", ["-a", join(parent, "empty"), join(parent, "owned")]);
-    server = await startPostgres({ directory: join(parent, "owned"), durable: false });
-  });
-
-  afterAll(() => server.stop());
+  beforeEach(copyEmpty);
 
   it("reaches neither programs nor files", async () => {
-    const url = await createOwnedDatabase(server.url, "shut", "colophon");
+    const url = await createOwnedDatabase((await start()).url, "shut", "colophon");
 
     for (const statement of [
       "copy (select 1) to program 'true'",
@@ -185,10 +175,127 @@ describe("The database's owner", () => {
   });
 
   it("has a new password at each start", async () => {
+    const server = await start();
     const earlier = await createOwnedDatabase(server.url, "again", "colophon");
     const now = await createOwnedDatabase(server.url, "again", "colophon");
 
     expect(await ask(now, "select 1", "again")).toBe(1);
     await expect(ask(earlier, "select 1", "again")).rejects.toThrow("password authentication failed");
+  });
+});
+
+it.each([
+  ["postgres://user:password@localhost:5432/catalogue", "postgres://user:password@localhost:5432", "catalogue"],
+  ["postgres://db:pw@db/colophon", "postgres://db:pw@db", "colophon"],
+  ["postgres://user:p%40ss@db/two%20words?sslmode=disable", "postgres://user:p%40ss@db", "two words"],
+  ["postgres://user@db", "postgres://user@db", "postgres"],
+])("tells a server from its database: %s", (url, serverUrl, name) => {
+  expect(splitUrl(url)).toEqual({ serverUrl, name });
+});
+
+const isRoot = process.getuid?.() === 0;
+
+const nobody = 65_534;
+
+describe.runIf(isRoot)("The copy of the programs", () => {
+  const copies = () => join(directory, "copies");
+  const copy = () => copyPrograms(join(directory, "package/native"), copies());
+  const modeOf = async (file: string) => ((await stat(file)).mode & 0o777).toString(8);
+
+  beforeEach(async () => {
+    const native = join(directory, "package/native");
+    await mkdir(join(native, "bin"), { recursive: true, mode: 0o700 });
+    await writeFile(join(directory, "package/package.json"), '{ "version": "18.0.0" }');
+    await writeFile(join(native, "bin/postgres"), "#!/bin/sh", { mode: 0o770 });
+    await symlink("postgres", join(native, "bin/link"));
+    await chown(join(native, "bin/postgres"), nobody, nobody);
+  });
+
+  it("can be run by every user and changed by root alone, and is made once for a version", async () => {
+    const folder = await copy();
+
+    expect(basename(folder)).toMatch(/^postgres-18\.0\.0-\w+$/);
+    for (const file of [copies(), folder, join(folder, "bin"), join(folder, "bin/link")])
+      expect([file, (await stat(file)).uid, await modeOf(file)]).toEqual([file, 0, "755"]);
+    expect((await lstat(join(folder, "bin/link"))).isSymbolicLink()).toBe(true);
+    expect(await Promise.all([copy(), copy()])).toEqual([folder, folder]);
+    expect(await readdir(copies())).toEqual([basename(folder)]);
+  });
+
+  it("is made again when files come, and removed when no start has used it for a month", async () => {
+    const old = await copy();
+    const longAgo = new Date(Date.now() - 31 * 24 * 60 * 60_000);
+    await utimes(old, longAgo, longAgo);
+    await writeFile(join(directory, "package/native/bin/initdb"), "");
+
+    const folder = await copy();
+
+    expect(await readdir(join(folder, "bin"))).toEqual(["initdb", "link", "postgres"]);
+    expect(await readdir(copies())).toEqual([basename(folder)]);
+  });
+
+  it.each([
+    ["another user owns it", (folder: string) => chown(folder, nobody, nobody)],
+    ["others can write to it", (folder: string) => chmod(folder, 0o777)],
+    ["others can write to its parent", () => chmod(copies(), 0o775)],
+  ])("is refused when %s", async (_, plant) => {
+    await plant(await copy());
+
+    await expect(copy()).rejects.toThrow(/^Other users than root can write to .*: remove it, and start again$/);
+  });
+});
+
+describe.runIf(isRoot)("PostgreSQL of root in a folder that only root may enter", () => {
+  const lines: string[] = [];
+  const report = (line: string) => lines.push(line);
+
+  beforeEach(() => {
+    lines.length = 0;
+    copyEmpty();
+  });
+
+  afterEach(() => void vi.unstubAllEnvs());
+
+  async function withoutSetpriv(): Promise<void> {
+    await writeFile(join(parent, "setpriv"), "#!/bin/sh\nexit 127", { mode: 0o755 });
+    vi.stubEnv("PATH", `${parent}:${process.env.PATH}`);
+  }
+
+  it("keeps its data there", async () => {
+    const server = await start({ report });
+
+    expect(await ask(server.url, "show data_directory")).toBe(directory);
+    expect(lines).toEqual([]);
+  });
+
+  it("without setpriv does not move the data of a server that runs", async () => {
+    await start();
+    await withoutSetpriv();
+
+    await expect(start()).rejects.toThrow(`${directory} is in use by process ${process.pid}`);
+
+    expect((await lstat(directory)).isDirectory()).toBe(true);
+  });
+
+  it("without setpriv has them outside while it runs, and says so", async () => {
+    await withoutSetpriv();
+    const options = { directory, report };
+
+    const killed = await startPostgres(options);
+    await ask(killed.url, "create table note as select 'kept' as text");
+    const outside = String(await ask(killed.url, "show data_directory"));
+    expect(outside).toMatch(/^\/var\/lib\/aws-local\/\w+$/);
+    expect(lines).toEqual([expect.stringContaining(`its data are in ${outside}`)]);
+    // As after kill -9: the link stays.
+    process.kill(killed.processId, "SIGKILL");
+    await killed.ended;
+    const stopped = await startPostgres(options);
+    expect(await ask(stopped.url, "select text from note")).toBe("kept");
+    await stopped.stop();
+
+    expect((await lstat(directory)).isDirectory()).toBe(true);
+    await expect(lstat(outside)).rejects.toThrow("ENOENT");
+    vi.unstubAllEnvs();
+    expect(await ask((await start()).url, "select text from note")).toBe("kept");
   });
 });
