@@ -3,35 +3,32 @@
 -- publishers, series, tags and clients beside others, and one batch waits for another one. So only contributors need
 -- locks of their own. A step is one statement over all lines of a batch, which joins them by hashing.
 
--- A line about a record by its external id, or by the id of a client, with the lists that it replaces. A new record
--- that gets no slug from the line gets one that is `made` from its name. The database adds the last three.
+-- A line about a record by its external id, or by the id of a client, with the elements of the lists that it replaces,
+-- by their tables. A new record that gets no slug from the line gets one that is `made` from its name. The database
+-- adds the last three. A line about a relation has neither a record nor lists.
 create type import_line as (
-  number bigint, table_name text, external_id text, made text, object jsonb, lists text[],
+  number bigint, table_name text, external_id text, made text, object jsonb, lists jsonb,
   id bigint, is_new boolean, current jsonb
 );
 
--- An element of a list of a line, or a relation, which is the line itself, in place 0.
+-- What a line says of a row: of its own, in place 0, or of an element of a list. First it names other records, and then
+-- it has their ids, and its owner's.
 create type import_row as (line bigint, table_name text, place bigint, object jsonb);
 
--- A record that a row names by a field, or a line, in place 0.
+-- A record that a row names by a column, or a line by `id`. Of a new record the source is the first line that adds it.
 create type import_reference as (
-  line bigint, table_name text, place bigint, column_name text, field text, parent text, name text
+  line bigint, table_name text, place bigint, column_name text, parent text, name text, id bigint, source bigint
 );
 
--- A record that lines mean by a name, and if it is new the first line that adds it.
-create type import_record as (parent text, name text, id bigint, source bigint);
-
--- What became of a line: it was added, changed or refused, that for this field and reason.
-create type import_outcome as (line bigint, operation text, field text, reason text);
-
-create function refused_numbers(outcomes import_outcome[]) returns bigint[] language sql immutable as $$
-  select array(select line from unnest(outcomes) where operation = 'refused')
-$$;
+-- What became of a line: it was added, changed or refused, that for this column of a row, and for a reason.
+create type import_outcome as (line bigint, operation text, column_name text, place bigint, reason text);
 
 create function without_refused(lines import_line[], outcomes import_outcome[]) returns import_line[]
   language sql immutable as $$
   select array(
-    select line from unnest(lines) as line where number not in (select unnest(refused_numbers(outcomes)))
+    select line
+    from unnest(lines) as line
+    where number not in (select outcome.line from unnest(outcomes) as outcome where operation = 'refused')
   )
 $$;
 
@@ -43,6 +40,37 @@ $$;
 -- The slug that a new record must get, if the line says one.
 create function requested_slug(line import_line) returns text language sql immutable as $$
   select coalesce(line.object ->> 'slug', said_slug(line.external_id))
+$$;
+
+create function import_rows(lines import_line[]) returns import_row[] language sql immutable as $$
+  select array(
+    select cast(row(number, table_name, 0, object) as import_row) from unnest(lines)
+    union all
+    select cast(row(number, list_table, place, element) as import_row)
+    from
+      unnest(lines)
+      cross join lateral jsonb_each(lists) as list (list_table, elements)
+      cross join lateral jsonb_array_elements(elements) with ordinality as listed (element, place)
+  )
+$$;
+
+create function import_references(lines import_line[], rows import_row[]) returns import_reference[]
+  language sql stable as $$
+  -- Materialized, so that PostgreSQL reads its catalogue once instead of for each row.
+  with keys as materialized (
+    select table_name, column_name, parent from foreign_keys()
+  )
+  select array(
+    select cast(row(number, table_name, 0, 'id', table_name, external_id, null, null) as import_reference)
+    from unnest(lines)
+    where external_id is not null
+    union all
+    select cast(row(
+      line, table_name, place, column_name, parent, object ->> column_name, null, null
+    ) as import_reference)
+    from unnest(rows) join keys using (table_name)
+    where object ->> column_name is not null
+  )
 $$;
 
 -- The records of a table that lines mean: clients by their ids, tags by their names, others by their external ids.
@@ -81,88 +109,90 @@ create function imported_ids(target text, names text[]) returns table (name text
   end
 $$;
 
--- The records that lines are about, or name. A new record gets its id here.
-create function found_records(lines import_line[], leads import_reference[]) returns import_record[] language sql as $$
-  with said as materialized (
-    select table_name as parent, external_id as name, number from unnest(lines) where external_id is not null
-    union all
-    select parent, name, null from unnest(leads) as lead join unnest(lines) on number = line
-  ), known as materialized (
-    select parent, record.name, record.id
+-- Finds the records. One that a line adds gets its id here.
+create function found_records(leads import_reference[]) returns import_reference[] language sql as $$
+  with known as materialized (
+    select parent, record.name, record.id, cast(null as bigint) as source
     from
-      (select parent, array_agg(distinct name) as names from said group by parent) as named
+      (select parent, array_agg(distinct name) as names from unnest(leads) group by parent) as named
       cross join lateral imported_ids(parent, names) as record
-  ), added as (
-    select parent, name, min(number) as source
-    from said left join known using (parent, name)
-    where number is not null and id is null
-    group by parent, name
-    order by source
+  ), added as materialized (
+    select
+      parent, name,
+      case parent when 'clients' then cast(name as bigint) else nextval(pg_get_serial_sequence(parent, 'id')) end as id,
+      source
+    from (
+      select parent, name, min(line) as source
+      from unnest(leads)
+      where column_name = 'id' and (parent, name) not in (select parent, name from known)
+      group by parent, name
+      order by source
+    ) as new
   )
   select array(
-    select cast(row(parent, name, id, null) as import_record) from known
-    union all
-    select cast(row(
-      parent, name,
-      case parent when 'clients' then cast(name as bigint) else nextval(pg_get_serial_sequence(parent, 'id')) end,
-      source
-    ) as import_record)
-    from added
+    select cast(row(line, table_name, place, column_name, parent, name, record.id, record.source) as import_reference)
+    from
+      unnest(leads) as lead
+      left join (select * from known union all select * from added) as record using (parent, name)
   )
 $$;
 
--- The rows of lines, and whose they are, with the ids of the records that they name.
-create function led_rows(
-  lines import_line[], elements import_row[], leads import_reference[], records import_record[]
-) returns table (line bigint, table_name text, place bigint, owner bigint, object jsonb) language sql as $$
-  select line, element.table_name, place, own.id, element.object || coalesce(ids, '{}')
-  from
-    unnest(elements) as element
-    left join (
-      select line, table_name, place, jsonb_object_agg(column_name, record.id) as ids
-      from unnest(leads) as lead join unnest(records) as record using (parent, name)
-      group by line, table_name, place
-    ) as led using (line, table_name, place)
-    join unnest(lines) as own on number = line
+-- The rows with the ids of their owners and of the records that they name.
+create function led_rows(rows import_row[], leads import_reference[]) returns import_row[] language sql stable as $$
+  with own as (
+    select line, id from unnest(leads) where column_name = 'id'
+  ), led as (
+    select line, table_name, place, jsonb_object_agg(column_name, id) as ids
+    from unnest(leads)
+    group by line, table_name, place
+  )
+  select array(
+    select cast(row(
+      line, table_name, place, jsonb_build_object(listed.owner, own.id) || object || coalesce(ids, '{}')
+    ) as import_row)
+    from
+      unnest(rows) as row
+      join history_tables() as listed using (table_name)
+      left join own using (line)
+      left join led using (line, table_name, place)
+  )
 $$;
 
--- The lines with their records of a table. A record has one line.
-create function known_lines(target text, lines import_line[], records import_record[]) returns setof import_line
-  language plpgsql as $$
-  declare
-    ids jsonb = (select jsonb_object_agg(name, id) from unnest(records) where parent = target);
-    present jsonb = (
-      select jsonb_object_agg(key ->> 0, current)
-      from current_rows(target, (
-        select coalesce(jsonb_agg(jsonb_build_array(id)), '[]')
-        from unnest(records)
-        where parent = target and source is null
-      ))
-    );
-  begin
-    if (select count(*) > count(distinct ids -> external_id) from unnest(lines)) then
-      raise unique_violation using message = 'Several lines are about one record';
-    end if;
-    return query
-      select
-        number, table_name, external_id, made, object, lists, cast(ids -> external_id as bigint), known is null,
-        coalesce(known, '{}')
-      from unnest(lines) cross join lateral (select present -> (ids ->> external_id)) as own (known)
-      order by number;
-  end
+-- The lines with their records.
+create function known_lines(lines import_line[], leads import_reference[]) returns import_line[] language sql as $$
+  with own as materialized (
+    select line, parent, id, source from unnest(leads) where column_name = 'id'
+  ), present as materialized (
+    select parent, cast(key ->> 0 as bigint) as id, record.current
+    from
+      (
+        select parent, jsonb_agg(jsonb_build_array(id)) as keys from own where source is null group by parent
+      ) as named
+      cross join lateral current_rows(parent, keys) as record
+  )
+  select array(
+    select cast(row(
+      number, table_name, external_id, made, object, lists, own.id, own.id is not null and present.id is null,
+      coalesce(present.current, '{}')
+    ) as import_line)
+    from
+      unnest(lines) as line
+      left join own on own.line = number
+      left join present on (present.parent, present.id) = (own.parent, own.id)
+    order by number
+  )
 $$;
 
 -- Why lines of a table are refused: by themselves, or since there is no such record as they name, or a later line adds
--- it, or that was refused. A name is free if an earlier line takes it from its owner. If that line is refused in its
--- turn, the unique index fails the batch, and its halves follow.
-create function import_refusals(
-  target text, lines import_line[], leads import_reference[], records import_record[], refused bigint[]
-) returns setof import_outcome language plpgsql as $$
+-- it, or that was refused, or a relation leads to its own record. A name is free if an earlier line takes it from its
+-- owner. If that line is refused in its turn, the unique index fails the batch, and its halves follow.
+create function import_refusals(target text, lines import_line[], leads import_reference[])
+  returns setof import_outcome language plpgsql as $$
   declare
     named text = case target when 'contributors' then 'first_name' else 'name' end;
   begin
     return query
-      select number, 'refused', problem[1], problem[2]
+      select number, 'refused', target || '.' || problem[1], cast(0 as bigint), problem[2]
       from
         unnest(lines) as line
         cross join lateral (select object ->> 'slug', said_slug(external_id)) as own (slug, said)
@@ -184,19 +214,30 @@ create function import_refusals(
               where
                 other.id <> line.id
                 and not exists (
-                  select from unnest(lines) as earlier where earlier.id = other.id and earlier.number < line.number
+                  select
+                  from unnest(lines) as earlier
+                  where
+                    earlier.table_name = target and earlier.id = other.id and earlier.number < line.number
                 )
             ) then array['first_name', 'another contributor has this name']
           end
         ) as found (problem)
-      where problem is not null;
+      where table_name = target and problem is not null;
     return query
-      select number, 'refused', field, 'there is none, neither in the database nor on an earlier line'
-      from
-        unnest(leads) as lead
-        join unnest(lines) on number = line
-        left join unnest(records) as record using (parent, name)
-      where parent <> 'tags' and (record.id is null or source > number or source = any(refused))
+      select
+        line, 'refused', lead.table_name || '.' || column_name, place,
+        'there is none, neither in the database nor on an earlier line'
+      from unnest(leads) as lead join unnest(lines) as own on number = line
+      where
+        own.table_name = target
+        and parent <> 'tags'
+        and (lead.id is null or source > number or source not in (select number from unnest(lines)))
       order by number, place, column_name;
+    return query
+      select line, 'refused', target || '.relation_id', cast(0 as bigint), 'expected another record, not the same one'
+      from unnest(leads)
+      where target like '%\_relations' and table_name = target
+      group by line
+      having min(id) = max(id);
   end
 $$;

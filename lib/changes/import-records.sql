@@ -1,102 +1,88 @@
--- Makes the rows of a list those that are requested, for these owners; returns the owners whose list was not so,
--- whatever its order. Rows that are the same by the list's unique index, or by all values if it has none, keep their
--- ids. Rows whose key has their position are replaced where that differs.
-create function replace_list(list_table text, owner_column text, owners bigint[], requested jsonb) returns bigint[]
-  language plpgsql as $$
+-- Makes the rows of a list those that are requested, for these owners; returns the owners whose list was not so. Rows
+-- that are the same by the list's unique index, or by all values if it has none, stay the same rows. New records have
+-- none, and owners is null.
+create function replace_list(list_table text, owners bigint[], requested jsonb) returns bigint[] language plpgsql as $$
   declare
-    columns text[] = writable_columns(list_table, array(select jsonb_object_keys(requested -> 0)));
+    owner_column text = (select owner from history_tables() as listed where listed.table_name = list_table);
+    columns text[] = coalesce(
+      writable_columns(list_table, array(select jsonb_object_keys(requested -> 0))), array[owner_column]
+    );
     unique_columns text[] = (
       select array_agg(cast(attname as text))
       from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey)
       where indrelid = cast(list_table as regclass) and indisunique and indnkeyatts > 1
     );
-    is_ordered boolean = coalesce('position' = any(unique_columns), false);
-    names text[];
+    names text[] = coalesce(unique_columns, columns);
     changed bigint[];
     removed jsonb;
-    added jsonb;
     updated jsonb;
+    added jsonb = requested;
   begin
-    if owners is null and (unique_columns is null or is_ordered) then
-      perform insert_alike(list_table, columns, requested) where requested <> '[]';
-      return '{}';
-    end if;
-    columns = coalesce(columns, array[owner_column]);
-    names = case
-      when is_ordered then array_remove(columns, 'position') else coalesce(unique_columns, columns)
-    end;
-    execute format(
-      $sql$
-        with stored as (
-          select *, row_number() over (partition by owner, jsonb_hash_extended(name, 0) order by key) as copy
-          from (
-            select %1$I, jsonb_build_array(%2$s), jsonb_build_array(%3$s), jsonb_build_object(%4$s)
-            from %5$I
-            where %1$I = any($1)
-          ) as current (owner, key, name, value)
-        ), requested as (
-          select *, row_number() over (partition by owner, jsonb_hash_extended(name, 0) order by place) as copy
-          from (
-            select cast(object ->> %1$L as bigint), jsonb_build_array(%6$s), object, place
-            from jsonb_array_elements($2) with ordinality as element (object, place)
-          ) as said (owner, name, value, place)
-        ), compared as (
-          select
-            owner, key, place, stored.value as former, requested.value as latter,
-            bool_or(stored.%7$I is distinct from requested.%7$I) over (partition by owner) as is_changed
-          from stored full join requested using (owner, name, copy)
-          where copy = 1 or not $3
-        )
-        select
-          array_agg(distinct owner),
-          coalesce(jsonb_agg(key) filter (where former is not null and (latter is null or $4)), '[]'),
-          coalesce(
-            jsonb_agg(latter order by place) filter (where latter is not null and (former is null or $4)), '[]'
-          ),
-          coalesce(
-            jsonb_agg(jsonb_build_object('key', key, 'values', latter))
-            filter (where former is not null and latter is not null and not $4),
-            '[]'
+    if owners is not null then
+      execute format(
+        $sql$
+          with stored as (
+            select *, row_number() over (partition by owner, jsonb_hash_extended(name, 0) order by key) as copy
+            from (
+              select %1$I, jsonb_build_array(%2$s), jsonb_build_array(%3$s), jsonb_build_object(%4$s)
+              from %5$I
+              where %1$I = any($1)
+            ) as current (owner, key, name, value)
+          ), requested as (
+            select *, row_number() over (partition by owner, jsonb_hash_extended(name, 0) order by place) as copy
+            from (
+              select cast(object ->> %1$L as bigint), jsonb_build_array(%6$s), object, place
+              from jsonb_array_elements($2) with ordinality as element (object, place)
+            ) as said (owner, name, value, place)
+          ), compared as (
+            select owner, key, place, stored.value as former, requested.value as latter
+            from stored full join requested using (owner, name, copy)
+            where stored.value is distinct from requested.value and (copy = 1 or not $3)
           )
-        from compared
-        where is_changed and former is distinct from latter
-      $sql$,
-      owner_column, column_list(key_columns(list_table)), column_list(names),
-      (select string_agg(format('%1$L, %1$I', name), ', ') from unnest(columns) as name), list_table,
-      (select string_agg(format('object -> %L', name), ', ') from unnest(names) as name),
-      case when is_ordered then 'name' else 'value' end
+          select
+            array_agg(distinct owner),
+            jsonb_agg(key) filter (where latter is null),
+            jsonb_agg(jsonb_build_object('key', key, 'values', latter))
+              filter (where former is not null and latter is not null),
+            coalesce(jsonb_agg(latter order by place) filter (where former is null), '[]')
+          from compared
+        $sql$,
+        owner_column, column_list(key_columns(list_table)), column_list(names),
+        (select string_agg(format('%1$L, %1$I', name), ', ') from unnest(columns) as name), list_table,
+        (select string_agg(format('object -> %L', name), ', ') from unnest(names) as name)
+      )
+      into changed, removed, updated, added
+      using owners, requested, unique_columns is not null;
+      perform delete_rows(list_table, removed) where removed is not null;
+      perform update_rows(list_table, updated) where updated is not null;
+    end if;
+    perform insert_alike(
+      list_table, columns, added, case when unique_columns is null then '' else 'on conflict do nothing' end
     )
-    into changed, removed, added, updated
-    using owners, requested, unique_columns is not null, is_ordered;
-    perform delete_rows(list_table, removed) where removed <> '[]';
-    perform update_rows(list_table, updated) where updated <> '[]';
-    perform insert_alike(list_table, columns, added) where added <> '[]';
+    where added <> '[]';
     return changed;
   end
 $$;
 
 -- Why lines are refused for an image: another record has it, or an earlier line gets it, or it is about to be removed.
-create function refused_images(lines import_line[], elements import_row[]) returns setof import_outcome
+create function refused_images(lines import_line[], rows import_row[]) returns setof import_outcome
   language plpgsql as $$
   begin
     return query
-      select number, 'refused', field, reason
+      select line, 'refused', column_name, place, reason
       from
         (
-          select *, row_number() over (partition by image order by number) as rank
+          select
+            line, row.table_name || '.' || field, place, image, row_number() over (partition by image order by line)
           from
-            (
-              select number, 'image', object ->> 'image', current ->> 'image' from unnest(lines)
-              union all
-              select line, format('volumes.%s.cover', place - 1), element.object ->> 'cover', cover
-              from
-                unnest(elements) as element
-                join unnest(lines) as own on own.number = line
-                left join volumes on series_id = own.id and cover = element.object ->> 'cover'
-              where element.table_name = 'volumes'
-            ) as said (number, field, image, former)
-          where image is distinct from former
-        ) as used
+            unnest(lines) as own
+            join unnest(rows) as row on line = number
+            cross join lateral (values ('image', row.object ->> 'image'), ('cover', row.object ->> 'cover'))
+              as said (field, image)
+          where
+            image <> coalesce(current ->> field, '')
+            and not exists (select from volumes where field = 'cover' and series_id = own.id and cover = image)
+        ) as used (line, column_name, place, image, rank)
         cross join lateral (
           select case
             when rank > 1
@@ -108,7 +94,7 @@ create function refused_images(lines import_line[], elements import_row[]) retur
             when exists (select from images_to_remove where key = used.image) then 'this image is about to be removed'
           end
         ) as found (reason)
-      where image is not null and reason is not null;
+      where reason is not null;
   end
 $$;
 
@@ -132,7 +118,7 @@ create function lock_names(lines import_line[]) returns void language plpgsql as
 $$;
 
 -- Adds records, whose ids are known. The keys of aliases are as triggers keep them, which have nothing left to do.
-create function add_records(target text, lines import_line[], elements import_row[]) returns void
+create function add_records(target text, lines import_line[], rows import_row[]) returns void
   language plpgsql as $$
   begin
     perform insert_rows(target, jsonb_agg(
@@ -149,7 +135,7 @@ create function add_records(target text, lines import_line[], elements import_ro
       unnest(lines) as line
       left join (
         select line, string_agg(name_key(coalesce(object ->> 'name', object ->> 'title')), chr(10) order by place)
-        from unnest(elements)
+        from unnest(rows)
         where table_name like '%\_aliases'
         group by line
       ) as alias (of_line, keys) on of_line = number
@@ -170,48 +156,40 @@ $$;
 
 -- Adds and edits the records of a table. The caller has locked contributors that exist.
 create function import_records_of(
-  target text, lines import_line[], elements import_row[], leads import_reference[], records import_record[]
+  target text, lines import_line[], rows import_row[], leads import_reference[]
 ) returns setof import_outcome language plpgsql as $$
   declare
-    owner_column text = (select kind || '_id' from history_tables() where table_name = target);
-    outcomes import_outcome[] = array(select refusal from refused_images(lines, elements) as refusal);
     list_table text;
     owners bigint[];
     requested jsonb;
     changed_ids bigint[] = '{}';
   begin
-    lines = without_refused(lines, outcomes);
-    perform add_records(target, array(select line from unnest(lines) as line where is_new), elements);
-    if target = 'series' then
-      insert into tags (name)
-      select name
-      from (
-        select distinct on (identity_key(name)) name, line, place
-        from unnest(leads) as lead join unnest(lines) on number = line
-        where parent = 'tags' and name not in (select record.name from unnest(records) as record where parent = 'tags')
-        order by identity_key(name), line, place
-      ) as first
-      order by line, place;
-      if found then
-        records = found_records(lines, leads);
-      end if;
+    perform add_records(target, array(select line from unnest(lines) as line where is_new), rows);
+    insert into tags (name)
+    select name
+    from unnest(leads) as lead join unnest(lines) on number = line
+    where parent = 'tags' and lead.id is null
+    order by line, place
+    on conflict do nothing;
+    if found then
+      rows = led_rows(rows, found_records(leads));
     end if;
     for list_table, owners, requested in
       select name, edited_ids, coalesce(objects, '[]')
       from
         (
           select name, array_agg(id) filter (where not is_new) as edited_ids
-          from unnest(lines) cross join lateral unnest(lists) as name
+          from unnest(lines) cross join lateral jsonb_object_keys(lists) as name
           group by name
         ) as listed
         left join (
-          select table_name as name, jsonb_agg(object || jsonb_build_object(owner_column, owner) order by line, place)
-            as objects
-          from led_rows(lines, elements, leads, records)
+          select table_name, jsonb_agg(object order by line, place) as objects
+          from unnest(rows)
+          where line in (select number from unnest(lines)) and place > 0
           group by table_name
-        ) as rows using (name)
+        ) as said on table_name = name
     loop
-      changed_ids = changed_ids || replace_list(list_table, owner_column, owners, requested);
+      changed_ids = changed_ids || replace_list(list_table, owners, requested);
     end loop;
 
     lines = array(
@@ -228,9 +206,8 @@ create function import_records_of(
     ) as changed (edited)
     where edited is not null;
     return query
-      select * from unnest(outcomes)
-      union all
-      select number, case when is_new then 'added' else 'changed' end, null, null from unnest(lines);
+      select number, case when is_new then 'added' else 'changed' end, null, cast(null as bigint), null
+      from unnest(lines);
   end
 $$;
 
@@ -244,98 +221,88 @@ create function relations_of(target text, owner_column text, owners bigint[]) re
 $$;
 
 -- Adds relations between records. One that is there is not added again.
-create function import_relations_of(
-  target text, lines import_line[], elements import_row[], leads import_reference[], records import_record[]
-) returns setof import_outcome language plpgsql as $$
+create function import_relations_of(target text, lines import_line[], rows import_row[]) returns setof import_outcome
+  language plpgsql as $$
   declare
     owner_column text;
     most bigint;
-    outcomes jsonb;
+    outcomes import_outcome[];
     added jsonb;
   begin
     select owner, listed.most into owner_column, most from history_tables() as listed where table_name = target;
-    with said as (
-      select min(line) as line, object, object -> owner_column as owner
-      from led_rows(lines, elements, leads, records)
-      group by object
-    ), stored as (
-      select object -> owner_column as owner, object
-      from relations_of(target, owner_column, array(select cast(owner as bigint) from said)) as object
-    ), lacking as (
-      select
-        line, object, owner = object -> 'relation_id' as is_self,
-        row_number() over (partition by owner, owner = object -> 'relation_id' order by line) + coalesce(count, 0)
-          as place
+    outcomes = array(
+      with said as (
+        select min(line) as line, object, object -> owner_column as owner
+        from unnest(rows)
+        where line in (select number from unnest(lines))
+        group by object
+      ), stored as (
+        select object -> owner_column as owner, object
+        from relations_of(target, owner_column, array(select cast(owner as bigint) from said)) as object
+      )
+      select cast(row(
+        line,
+        case
+          when row_number() over (partition by owner order by line) + coalesce(count, 0) <= most then 'added'
+          else 'refused'
+        end,
+        target || '.' || owner_column, 0, 'this record has as many relations as it may, ' || most
+      ) as import_outcome)
       from said left join (select owner, count(*) from stored group by owner) as present using (owner)
       where not exists (select from stored where stored.object = said.object)
-    ), judged as (
-      select line, object, case
-        when is_self then array['to', 'expected another record, not the same one']
-        when place > most then array['from', 'this record has as many relations as it may, ' || most]
-      end as problem
-      from lacking
-    )
-    select
-      coalesce(jsonb_agg(object order by line) filter (where problem is null), '[]'),
-      jsonb_agg(jsonb_build_object(
-        'line', line, 'operation', case when problem is null then 'added' else 'refused' end,
-        'field', problem[1], 'reason', problem[2]
-      ))
-    into added, outcomes
-    from judged;
-    perform insert_rows(target, added) where added <> '[]';
+    );
+    select jsonb_agg(object order by line) into added
+    from unnest(rows)
+    where line in (select line from unnest(outcomes) where operation = 'added');
+    perform insert_rows(target, added) where added is not null;
     if target = 'contributor_relations' then
       update contributors
       set version = version + 1
       where id in (select cast(object -> owner_column as bigint) from jsonb_array_elements(added) as object);
     end if;
-    return query select * from jsonb_populate_recordset(cast(null as import_outcome), outcomes);
+    return query select * from unnest(outcomes);
   end
 $$;
 
 -- Imports lines as if they came one by one, which they do where they depend on each other: when one gives up a name
 -- that another one takes, or two want the same one, or are about one record. Records come before what leads to them.
-create function import_lines(lines import_line[], elements import_row[], leads import_reference[])
-  returns setof import_outcome language plpgsql as $$
+create function import_lines(lines import_line[]) returns setof import_outcome language plpgsql as $$
   declare
-    records import_record[] = found_records(lines, leads);
+    rows import_row[] = import_rows(lines);
+    leads import_reference[] = found_records(import_references(lines, rows));
     target text;
-    is_relation boolean;
+    remaining import_line[];
     own import_line[];
-    refusals import_outcome[];
     outcomes import_outcome[] = '{}';
     half integer = (cardinality(lines) + 1) / 2;
   begin
     perform
     from contributors
-    where id = any(array(select id from unnest(records) where parent = 'contributors' and source is null))
+    where id = any(array(select id from unnest(leads) where parent = 'contributors' and source is null))
     order by id
     for no key update;
+    remaining = known_lines(lines, leads);
+    if exists (select from unnest(remaining) where id is not null group by table_name, id having count(*) > 1) then
+      raise unique_violation using message = 'Several lines are about one record';
+    end if;
+    rows = led_rows(rows, leads);
     foreach target in array array[
       'clients', 'publishers', 'contributors', 'publisher_relations', 'contributor_relations', 'series'
     ] loop
-      own = array(select line from unnest(lines) as line where table_name = target);
-      continue when own = '{}';
-      is_relation = target like '%\_relations';
-      if not is_relation then
-        own = array(select line from known_lines(target, own, records) as line);
-      end if;
+      continue when not exists (select from unnest(remaining) where table_name = target);
       if target = 'contributors' then
-        perform lock_names(own);
+        perform lock_names(array(select line from unnest(remaining) as line where table_name = target));
       end if;
-      refusals = array(
-        select refusal from import_refusals(target, own, leads, records, refused_numbers(outcomes)) as refusal
-      );
-      own = without_refused(own, refusals);
-      outcomes = outcomes || refusals;
-      if is_relation then
-        outcomes = outcomes || array(
-          select outcome from import_relations_of(target, own, elements, leads, records) as outcome
-        );
+      outcomes = outcomes || array(select refusal from import_refusals(target, remaining, leads) as refusal);
+      remaining = without_refused(remaining, outcomes);
+      own = array(select line from unnest(remaining) as line where table_name = target);
+      if target like '%\_relations' then
+        outcomes = outcomes || array(select outcome from import_relations_of(target, own, rows) as outcome);
       else
-        outcomes = outcomes || array(
-          select outcome from import_records_of(target, own, elements, leads, records) as outcome
-        );
+        outcomes = outcomes || array(select refusal from refused_images(own, rows) as refusal);
+        remaining = without_refused(remaining, outcomes);
+        own = without_refused(own, outcomes);
+        outcomes = outcomes || array(select outcome from import_records_of(target, own, rows, leads) as outcome);
       end if;
     end loop;
     return query select * from unnest(outcomes);
@@ -343,8 +310,8 @@ create function import_lines(lines import_line[], elements import_row[], leads i
     if half = cardinality(lines) then
       raise;
     end if;
-    return query select * from import_lines(trim_array(lines, cardinality(lines) - half), elements, leads);
-    return query select * from import_lines(lines[half + 1:], elements, leads);
+    return query select * from import_lines(trim_array(lines, cardinality(lines) - half));
+    return query select * from import_lines(lines[half + 1:]);
   end
 $$;
 
@@ -398,29 +365,13 @@ create function import_records(request request) returns outcome
           select line, 'refused', field, reason, 0
           from jsonb_to_recordset(input -> 'refusals') as unread (line bigint, field text, reason text)
           union all
-          select *
+          select line, operation, format(input -> 'fields' ->> column_name, place - 1), reason, rank
           from
             import_lines(
-              array(select line from jsonb_populate_recordset(cast(null as import_line), input -> 'lines') as line),
-              array(
-                select cast(element as import_row)
-                from
-                  jsonb_to_record(input -> 'rows')
-                    as said (line bigint[], table_name text[], place bigint[], object jsonb[])
-                  cross join lateral unnest(line, table_name, place, object) as element
-              ),
-              array(
-                select cast(lead as import_reference)
-                from
-                  jsonb_to_record(input -> 'references') as said (
-                    line bigint[], table_name text[], place bigint[], column_name text[], field text[], parent text[],
-                    name text[]
-                  )
-                  cross join lateral unnest(line, table_name, place, column_name, field, parent, name) as lead
-              )
-            ) with ordinality
-        ) as listed (line, operation, field, reason, place)
-        order by line, place
+              array(select line from jsonb_populate_recordset(cast(null as import_line), input -> 'lines') as line)
+            ) with ordinality as outcome (line, operation, column_name, place, reason, rank)
+        ) as listed (line, operation, field, reason, rank)
+        order by line, rank
       ) as first
     );
     outcome = operated(request, counts);

@@ -183,52 +183,45 @@ type Kind = keyof typeof kinds;
 /** What a line says, checked: its fields in their order, as they are stored. */
 export type CatalogueLine = z.output<(typeof kinds)[Kind]["schema"]>;
 
-/** A line as the database function takes it (lib/changes/import-lines.sql), with the rows and the references in it. */
-export function storedLine(number: number, { kind, ...fields }: CatalogueLine) {
-  const { table, columns, lists } = kinds[kind];
-  const references: object[] = [];
-  const objectOf = (table_name: string, place: number, within: readonly Column[], value: unknown, path = "") =>
-    Object.fromEntries(
-      within.flatMap(({ field, name: column_name, parent }) => {
-        const content: unknown = field === undefined ? value : Object(value)[field];
-        if (content === undefined || column_name === "id") return [];
-        if (parent === undefined || content === null) return [[column_name, content]];
-        const named = [path, field].filter(Boolean).join(".");
-        references.push({ line: number, table_name, place, column_name, field: named, parent, name: content });
-        // Clients are named by their ids, which are stored as they are.
-        return typeof content === "number" ? [[column_name, content]] : [];
-      }),
-    );
-  const said = lists.flatMap((list) => {
-    const elements: unknown = Object(fields)[list.field];
-    return Array.isArray(elements) ? [{ ...list, elements }] : [];
-  });
-  const object = objectOf(table, 0, columns, fields);
-  const rows = said.flatMap(({ field, table: table_name, order, columns: within, elements }) =>
-    (order === "position" ? [...new Set(elements)] : elements).map((element, index) => {
-      const values = objectOf(table_name, index + 1, within, element, `${field}.${index}`);
-      const place = index + 1;
-      return {
-        line: number,
-        table_name,
-        place,
-        object: order === "position" ? { ...values, position: index } : values,
-      };
+const rowOf = (columns: readonly Column[], value: unknown) =>
+  Object.fromEntries(
+    columns.flatMap(({ field, name }) => {
+      const content: unknown = field === undefined ? value : Object(value)[field];
+      return content === undefined || name === "id" ? [] : [[name, content]];
     }),
   );
+
+/** A line as the database function takes it (lib/changes/import-lines.sql). */
+export function storedLine(number: number, { kind, ...fields }: CatalogueLine) {
+  const { table, columns, lists } = kinds[kind];
+  const elements = lists.flatMap(({ field, order, columns: within, ...list }) => {
+    const said: unknown = Object(fields)[field];
+    if (!Array.isArray(said)) return [];
+    if (order !== "position") return [[list.table, said.map((element) => rowOf(within, element))]];
+    return [[list.table, [...new Set(said)].map((element, position) => ({ ...rowOf(within, element), position }))]];
+  });
   return {
-    line: {
-      number,
-      table_name: table,
-      external_id: "id" in fields ? `${fields.id}` : Object(fields).externalId,
-      made: "externalId" in fields ? slugOf(nameOf(fields), kind) : undefined,
-      object,
-      lists: said.map((list) => list.table),
-    },
-    rows: "to" in fields ? [{ line: number, table_name: table, place: 0, object }] : rows,
-    references,
+    number,
+    table_name: table,
+    external_id: "id" in fields ? `${fields.id}` : Object(fields).externalId,
+    made: "externalId" in fields ? slugOf(nameOf(fields), kind) : undefined,
+    object: rowOf(columns, fields),
+    lists: Object.fromEntries(elements),
   };
 }
+
+/** The fields of lines by their columns; %s stands for the place of an element. */
+export const fieldsOfColumns = Object.fromEntries(
+  Object.values(kinds).flatMap(({ table, columns, lists }) => [
+    ...columns.map(({ field, name }) => [`${table}.${name}`, field]),
+    ...lists.flatMap((list) =>
+      list.columns.map(({ field, name }) => [
+        `${list.table}.${name}`,
+        [list.field, "%s", field].filter(Boolean).join("."),
+      ]),
+    ),
+  ]),
+);
 
 const nameOf = ({ name = "", first_name = name, last_name }: Readonly<Record<string, unknown>>): string =>
   `${first_name} ${last_name ?? ""}`;

@@ -4,7 +4,7 @@ import { execute, type Row } from "../data-api/client.ts";
 import { integer, text } from "../data-api/read.ts";
 import { rolledBack } from "../data-api/transaction.ts";
 import * as imports from "../queries/imports.ts";
-import { storedLine } from "./catalogue-lines.ts";
+import { fieldsOfColumns, storedLine } from "./catalogue-lines.ts";
 import { type Batch, batchesOf, isRefusal, linesIn, type Start } from "./import-lines.ts";
 import { type ImportReport, importReport } from "./import-report.ts";
 import { openSource, type Source } from "./import-source.ts";
@@ -72,7 +72,6 @@ async function importBatch(
   context: Pick<OperatorContext, "change" | "log">,
 ): Promise<boolean> {
   const refusals = lines.flatMap(({ number, content }) => (isRefusal(content) ? { line: number, ...content } : []));
-  const stored = lines.flatMap(({ number, content }) => (isRefusal(content) ? [] : storedLine(number, content)));
   const { status, result } = await context.change("import_records", {
     source,
     by,
@@ -83,18 +82,13 @@ async function importBatch(
     end: lines.at(-1)?.end ?? 0,
     isDone: isLast,
     refusals,
-    lines: stored.map(({ line }) => line),
-    rows: columnsOf(stored.flatMap(({ rows }) => rows)),
-    references: columnsOf(stored.flatMap(({ references }) => references)),
+    lines: lines.flatMap(({ number, content }) => (isRefusal(content) ? [] : storedLine(number, content))),
+    fields: fieldsOfColumns,
   });
   if (status === 409) return false;
   for (const refused of batchResult.parse(result).refusals) context.log({ refused }, "warn");
   return true;
 }
-
-/** The values of each field: PostgreSQL parses the names of the fields once. */
-const columnsOf = (rows: readonly object[]) =>
-  Object.fromEntries(Object.keys(rows[0] ?? {}).map((field) => [field, rows.map((row) => Object(row)[field])]));
 
 /** Until the end, edits of the same records wait. */
 const dryRunMaxInMilliseconds = 40_000;

@@ -112,7 +112,7 @@ describe("ops-import", () => {
     expect(
       await importing(
         publisher("p1"),
-        contributor("c1", { aliases: ["God of manga", "手塚治虫"], links: links.toReversed() }),
+        contributor("c1", { aliases: ["God of manga", "手塚治虫"], links }),
         contributor("c1"),
         series("s1", { tags: ["classic", "ROBOTS"], publishers: ["p2", "p1"] }),
       ),
@@ -124,6 +124,7 @@ describe("ops-import", () => {
   it("replaces fields and lists, element by element", async () => {
     const rows = async () => ({
       aliases: await stack.sql`select id, name from contributor_aliases order by id`,
+      links: await values(stack.sql`select url from contributor_links order by position`),
       volumes: await stack.sql`select id, number, aspect_ratio from volumes order by number`,
       credits: await stack.sql`select role from series_contributors`,
       tags: await stack.sql`select name from series_tags join tags on tags.id = tag_id order by name`,
@@ -140,7 +141,7 @@ describe("ops-import", () => {
         contributor("c1", {
           ...emptied,
           image: "avatars/other.webp",
-          links: links.slice(1),
+          links: links.toReversed(),
           aliases: ["New", "手塚治虫"],
         }),
         series("s1", {
@@ -163,6 +164,7 @@ describe("ops-import", () => {
     const id = expect.any(Number);
     expect(await rows()).toEqual({
       aliases: [before.aliases[0], { id, name: "New" }],
+      links: links.toReversed(),
       volumes: [
         { ...before.volumes[0], aspect_ratio: 0.5 },
         { id, number: 3, aspect_ratio: 0.7 },
