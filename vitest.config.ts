@@ -22,6 +22,7 @@ const longTests = [
   "lib/sign-in/provider",
   "functions/races",
   "functions/ledger",
+  "lib/migrations/migrate",
   "lib/migrations/roles",
   "lib/migrations/passwords",
   "functions/ops/release-on-deploy",

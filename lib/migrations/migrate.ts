@@ -2,11 +2,10 @@ import sql, { raw } from "sql-template-tag";
 import { text, textOrNull } from "../data-api/read.ts";
 import { release } from "../data-api/release.ts";
 import type { Send } from "../data-api/transaction.ts";
-import { isApplied, recordApplied } from "./applied.ts";
 import history from "./history.sql";
-import { withMigrationLock } from "./migration-lock.ts";
+import { applyOnce, withMigrationLock } from "./migration-lock.ts";
 import { runScript, type Script } from "./script.ts";
-import { applySlowly, limitOf, StillRunning } from "./slow.ts";
+import { applySlowly, StillRunning, slowMark } from "./slow.ts";
 import type { Migration } from "./tables/all.ts";
 
 /**
@@ -33,7 +32,9 @@ export async function migrate(migrations: readonly Migration[], endBy = Number.P
   const applied: string[] = [];
   for (const migration of migrations) {
     try {
-      if (await apply(migration, endBy)) applied.push(migration.name);
+      const [, limit] = slowMark.exec(migration.text) ?? [];
+      const isNew = limit ? await applySlowly(migration, limit, endBy) : await applyAtOnce(migration);
+      if (isNew) applied.push(migration.name);
     } catch (error) {
       const message = error instanceof Error ? error.message : error;
       if (error instanceof StillRunning) throw new StillRunning(`Migration ${migration.name} ${message}`);
@@ -64,20 +65,13 @@ const emptyDatabase =
   "The database is empty, and before this deployment there was one with data. Is the setting \
 `snapshot` missing? If the database is to begin anew, set `mayBeEmpty` for this deployment";
 
-/** @returns whether it was applied now */
-async function apply(migration: Migration, endBy: number): Promise<boolean> {
-  const script = { path: `lib/migrations/tables/${migration.name}.sql`, text: migration.text };
-  const limit = limitOf(migration.text);
-  if (limit !== undefined) return await applySlowly(migration, script, limit, endBy);
-  return await withMigrationLock(async (send) => {
-    if (await isApplied(migration, send)) return false;
+const applyAtOnce = (migration: Migration) =>
+  applyOnce(migration, async (send) => {
     // A statement that waits for a lock blocks all later ones. So it rather fails, and the deployment is tried again.
     await send(sql`set local lock_timeout = '3s'`);
-    await runScript(script, send);
-    await recordApplied(migration, send);
+    await runScript(migration, send);
     return true;
   });
-}
 
 /**
  * Installs the database functions of this release, unless they are installed already. They have their own schema, so

@@ -33,8 +33,8 @@ export const roleNames: readonly string[] = roles.map(({ name }) => name);
  */
 export async function makeRoles(setsPasswords: boolean): Promise<void> {
   try {
-    const existing = await withMigrationLock(createRoles);
-    for (const role of existing) await withMigrationLock((send) => checkPassword(role, setsPasswords, send));
+    await withMigrationLock(createRoles);
+    for (const role of roles) await withMigrationLock((send) => ensurePassword(role, setsPasswords, send));
   } catch (error) {
     throw sqlStateOf(error) === insufficientPrivilege ? new Error(cannotMakeRoles, { cause: error }) : error;
   }
@@ -44,18 +44,14 @@ const insufficientPrivilege = "42501";
 const cannotMakeRoles = `The database's user may not make the roles ${roleNames.join(", ")}: give it \
 createrole, and if they are there already, all of them with admin option`;
 
-/** @returns the roles that existed before */
-async function createRoles(send: Send): Promise<readonly Role[]> {
-  const existing: Role[] = [];
+/** Creates missing roles, which cannot log in yet, and gives all of them their settings. */
+async function createRoles(send: Send): Promise<void> {
   for (const role of roles) {
     const [found] = await send(sql`select 1 from pg_roles where rolname = ${role.name}::text`);
     if (!found) await send(raw(`create role ${role.name}`));
     await lock(role, send);
-    if (found) existing.push(role);
-    else await writePassword(await credentialsOf(role), send);
   }
   await runScript({ path: "lib/migrations/roles.sql", text: settings }, send);
-  return existing;
 }
 
 /** Locks a role, so that migrations of other databases of the server wait. */
@@ -65,15 +61,18 @@ async function lock({ name }: Role, send: Send): Promise<void> {
   );
 }
 
-async function checkPassword(role: Role, setsPasswords: boolean, send: Send): Promise<void> {
-  const credentials = await credentialsOf(role);
-  if (await logsIn(role.secret)) return;
-  if (!setsPasswords) throw new Error(otherPassword(credentials));
+/** A role that can log in has a password, which another service may be using. */
+async function ensurePassword(role: Role, setsPasswords: boolean, send: Send): Promise<void> {
   await lock(role, send);
+  const credentials = await credentialsIn(role.secret);
+  if (roleOf(credentials) !== role) throw new Error(noRole(credentials.username));
+  const [login] = await send(sql`select 1 from pg_roles where rolname = ${role.name}::text and rolcanlogin`);
+  if (login && (await logsIn(role.secret))) return;
+  if (login && !setsPasswords) throw new Error(otherPassword(role));
   await writePassword(credentials, send);
 }
 
-const otherPassword = ({ username }: Credentials) => `The role ${username} has another password than its secret. Roles \
+const otherPassword = ({ name }: Role) => `The role ${name} has another password than its secret. Roles \
 belong to all databases of a server, so another service may be using it. To set the secret's password nevertheless, \
 invoke ops-migrate with {"setPasswords": true}, or start the local service with --set-passwords`;
 
@@ -91,13 +90,6 @@ async function logsIn(secretArn: string | undefined): Promise<boolean> {
     if (isLoginRefused(error)) return false;
     throw error;
   }
-}
-
-/** The credentials in a role's secret. Another role gets no password, whatever a secret says. */
-async function credentialsOf(role: Role): Promise<Credentials> {
-  const credentials = await credentialsIn(role.secret);
-  if (roleOf(credentials) !== role) throw new Error(noRole(credentials.username));
-  return credentials;
 }
 
 /** @throws if the service has no such role */

@@ -2,7 +2,10 @@ import { raw } from "sql-template-tag";
 import { sqlStateOf } from "../data-api/errors.ts";
 import type { Send } from "../data-api/transaction.ts";
 
-/** A file of SQL statements, with its path in the repository. */
+/**
+ * A file of SQL statements, with its path in the repository. Each statement ends with a semicolon and a blank line, and
+ * the next one begins in the first column.
+ */
 export interface Script {
   readonly path: string;
   readonly text: string;

@@ -5,8 +5,7 @@ import { isFault, timeouts } from "../aws/retry.ts";
 import { database, execute } from "../data-api/client.ts";
 import { integer } from "../data-api/read.ts";
 import type { Send } from "../data-api/transaction.ts";
-import { isApplied, recordApplied } from "./applied.ts";
-import { withMigrationLock } from "./migration-lock.ts";
+import { applyOnce } from "./migration-lock.ts";
 import { runScript, type Script } from "./script.ts";
 import type { Migration } from "./tables/all.ts";
 
@@ -15,11 +14,11 @@ export class StillRunning extends Error {
   override readonly name = "StillRunning";
 }
 
-/** The first line of a migration that takes longer than a call of the Data API: `-- slow: 2 hours`. */
+/**
+ * The first line of a migration that takes longer than a call of the Data API: `-- slow: 2 hours`. So long it may take, as
+ * PostgreSQL writes it.
+ */
 export const slowMark = /^-- slow: (\d+ (?:second|minute|hour)s?)\n/;
-
-/** How long a slow migration may take, as PostgreSQL writes it; undefined for any other. */
-export const limitOf = (text: string): string | undefined => slowMark.exec(text)?.[1];
 
 /** A statement whose outcome is unknown is run again: it has nothing left to do then, or fails again. */
 const runsMax = 3;
@@ -32,32 +31,25 @@ const runsMax = 3;
  * @returns whether it was applied now
  * @throws {StillRunning} when `endBy` comes first: a later run goes on watching
  */
-export async function applySlowly(
-  migration: Migration,
-  script: Script,
-  limit: string,
-  endBy: number,
-): Promise<boolean> {
+export async function applySlowly(script: Migration, limit: string, endBy: number): Promise<boolean> {
   for (let runs = 1; runs <= runsMax; runs++) {
-    const begun = await withMigrationLock(async (send) => {
-      if (await isApplied(migration, send)) return { isNew: false };
-      if (await runOf(script, limit)) return {};
+    let call: Promise<unknown> | undefined;
+    const isNew = await applyOnce(script, async () => {
+      if (await runOf(script, limit)) return false;
       if (performance.now() > endBy) throw new StillRunning(toBeContinued("has yet to run"));
       // It may have taken hours, so it is not begun again before an operator has read why it failed.
       if ((await dropInvalidIndex(script)) && runs > 1) throw new Error(failedUnnoticed);
-      const call = callWith(script);
+      call = callWith(script);
       // Until others see it run, the lock keeps them from beginning it, too.
       for (;;) {
         const outcome = await Promise.race([call, sleep(visiblePauseInMilliseconds)]);
-        if (outcome === "succeeded") break;
-        if (outcome || (await runOf(script, limit))) return { call };
+        if (outcome === "succeeded") return true;
+        if (outcome || (await runOf(script, limit))) return false;
       }
-      await recordApplied(migration, send);
-      return { isNew: true };
     });
-    if (begun.isNew !== undefined) return begun.isNew;
+    if (isNew !== undefined) return isNew;
     // AWS does not document whether a statement continues if its caller has gone before the call timed out.
-    await begun.call;
+    await call;
     await watch(script, limit, endBy);
   }
   throw new Error(failedUnnoticed);

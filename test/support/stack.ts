@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +9,6 @@ import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts
 import type { LambdaLimits } from "../../infra/aws-local/lambda/settings.ts";
 import { type DataApi, startDataApi } from "../../infra/aws-local/test/data-api.ts";
 import { type S3, startS3 } from "../../infra/aws-local/test/s3.ts";
-import { defaultName as owner } from "../../infra/local/database.ts";
 import { imagePages } from "../../infra/local/pages/images.ts";
 import { type ProviderUser, providerPages, providerPath } from "../../infra/local/pages/provider.ts";
 import { localDocument } from "../../infra/local/stage/document.ts";
@@ -25,8 +23,9 @@ import { newSecrets, newSignInSecrets, signInArns } from "../../infra/local/stag
 import { finishSignIn } from "../../lib/contract/sign-in.ts";
 import { addClients } from "./catalogue.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
-import { identifier, openDatabase, type Sql } from "./database.ts";
+import { openDatabase, type Sql } from "./database.ts";
 import { key, panelOrigin, useBucket, useDatabase } from "./environment.ts";
+import { createDatabase } from "./own-database.ts";
 import { type OwnPostgres, startOwnPostgres } from "./own-postgres.ts";
 
 export interface Request {
@@ -106,10 +105,8 @@ export async function startStack({
 }: StackOptions = {}): Promise<Stack> {
   const postgres = ownPostgres ? await startOwnPostgres() : undefined;
   const databaseUrl = postgres?.url ?? inject("ownerUrl");
-  const database = postgres ? "postgres" : `test_${randomUUID().replaceAll("-", "")}`;
-  const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
-  if (!postgres)
-    await admin`create database ${identifier(database)} template ${identifier(from)} owner ${identifier(owner)}`;
+  const copy = postgres ? undefined : await createDatabase(from);
+  const database = copy?.name ?? "postgres";
   const sql = openDatabase(`${databaseUrl}/${database}`);
   const texts = newSignInSecrets();
   const secrets = postgres ? newSecrets(postgres.url) : inject("secrets");
@@ -167,9 +164,7 @@ export async function startStack({
       await files?.close();
       await dataApi.close();
       await sql.end();
-      await postgres?.remove();
-      if (!postgres) await admin`drop database ${identifier(database)} with (force)`;
-      await admin.end();
+      await (copy ?? postgres)?.remove();
     },
   };
 }

@@ -1,7 +1,7 @@
-export interface Migration {
+import type { Script } from "../script.ts";
+
+export interface Migration extends Script {
   readonly name: string;
-  /** Statements, each ended by a semicolon and a blank line, with the next one at the margin. */
-  readonly text: string;
 }
 
 /** A landed file never changes: what is wrong is put right by the next one. */
@@ -24,6 +24,6 @@ export const migrations: readonly Migration[] = await Promise.all(
   names.map(async (name) => {
     // The build puts all files into the bundle.
     const { default: text }: { readonly default: string } = await import(`./${name}.sql`);
-    return { name, text };
+    return { name, path: `lib/migrations/tables/${name}.sql`, text };
   }),
 );

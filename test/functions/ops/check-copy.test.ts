@@ -1,15 +1,15 @@
-import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { clusterArn } from "../../../infra/aws-local/secrets-manager/arns.ts";
-import { defaultName as owner } from "../../../infra/local/database.ts";
 import { secretArns } from "../../../infra/local/stage/secrets.ts";
 import type { problemsOf as ProblemsOf } from "../../../lib/operators/check-copy.ts";
-import { identifier, openDatabase, type Sql } from "../../support/database.ts";
+import { openDatabase, type Sql } from "../../support/database.ts";
+import { createDatabase } from "../../support/own-database.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack({ from: "demo" });
-const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
-const restored: string[] = [];
+type Template = Parameters<typeof createDatabase>[0];
+
+const copies: Awaited<ReturnType<typeof createDatabase>>[] = [];
 let problemsOf: typeof ProblemsOf;
 
 beforeAll(async () => {
@@ -20,8 +20,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const each of restored) await admin`drop database ${identifier(each)} with (force)`;
-  await admin.end();
+  for (const each of copies) await each.remove();
 });
 
 const begun = new Date().toISOString();
@@ -38,10 +37,10 @@ async function addChanges(sql: Sql): Promise<void> {
 }
 
 /** A copy of a template, which is then spoilt. */
-async function copyOf(template: string, spoil: (sql: Sql) => Promise<unknown>): Promise<string> {
-  const name = `copy_${randomUUID().replaceAll("-", "")}`;
-  await admin`create database ${identifier(name)} template ${identifier(template)} owner ${identifier(owner)}`;
-  restored.push(name);
+async function copyOf(template: Template, spoil: (sql: Sql) => Promise<unknown>): Promise<string> {
+  const copy = await createDatabase(template);
+  copies.push(copy);
+  const { name } = copy;
   const sql = openDatabase(`${inject("ownerUrl")}/${name}`, { max: 1 });
   await spoil(sql);
   await sql.end();
@@ -68,7 +67,7 @@ const check = (copy: string) => {
 };
 
 describe("The checks of a restored copy", () => {
-  it.each<[string, string, (sql: Sql) => Promise<unknown>, (string | RegExp)[]]>([
+  it.each<[string, Template, (sql: Sql) => Promise<unknown>, (string | RegExp)[]]>([
     ["of last night", "demo", ledger, []],
     ["without tables", "template1", async () => {}, ["The copy is empty: it has not even tables"]],
     [

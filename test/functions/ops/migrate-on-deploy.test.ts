@@ -69,7 +69,7 @@ const withMigration = (name: string, statement: string): Plugin => ({
   name: "slow-migration",
   setup: ({ onLoad }) =>
     onLoad({ filter: /migrations\/tables\/all\.ts$/ }, async ({ path }) => {
-      const migration = JSON.stringify({ name, text: `-- slow: 1 hour\n${statement}\n` });
+      const migration = JSON.stringify({ name, path: name, text: `-- slow: 1 hour\n${statement}\n` });
       const contents = (await readFile(path, "utf8")).replace(
         /await (Promise\.all\([\s\S]*\));/,
         (_, all) => `[...(await ${all}), ${migration}];`,
