@@ -1,24 +1,20 @@
 import { createHash } from "node:crypto";
-import { CloudFrontClient } from "@aws-sdk/client-cloudfront";
 import type { Context, SQSBatchResponse } from "aws-lambda";
 import * as z from "zod/mini";
 import { writeLog } from "../../lib/aws/log.ts";
-import { timeouts } from "../../lib/aws/retry.ts";
-import { createInvalidation } from "../../lib/operators/edge.ts";
+import { deadlineOf } from "../../lib/aws/retry.ts";
+import { invalidate } from "../../lib/operators/edge.ts";
 import { payloadOf } from "../../lib/operators/payloads.ts";
-
-/** After a freeze a kept connection may be closed, and the queue would deliver the messages again only in minutes. */
-const client = new CloudFrontClient({ maxAttempts: 2, requestHandler: timeouts });
 
 /** An event of S3 about a deleted object (S3, "EventBridge event message structure"). */
 const eventSchema = z.object({ detail: z.object({ object: z.object({ key: z.string().check(z.minLength(1)) }) }) });
 
 /**
- * Invalidates removed images in the CDN, which would cache them for a year. It fails when CloudFront does, mostly for
- * too many invalidations at once; then the queue delivers the messages again. Without a CDN there is nothing to
- * invalidate. Messages without an object fail one by one, and do not delay the others.
+ * Invalidates removed images in the CDN, which would cache them for a year. When CloudFront accepts nothing, mostly for
+ * too many invalidations at once, the function fails, and the queue delivers the messages again. Without a CDN there is
+ * nothing to invalidate. Messages without an object fail one by one, and do not delay the others.
  */
-export async function handler(batch: unknown, context?: Context): Promise<SQSBatchResponse> {
+export async function handler(batch: unknown, context: Context): Promise<SQSBatchResponse> {
   const messages = payloadOf("ops/invalidate-images", batch).Records.map(({ messageId, body }) => ({
     messageId,
     key: keyIn(body),
@@ -26,9 +22,9 @@ export async function handler(batch: unknown, context?: Context): Promise<SQSBat
   const paths = pathsOf(messages.flatMap(({ key }) => key ?? []));
   const DistributionId = process.env.IMAGE_DISTRIBUTION;
   if (DistributionId && paths.length > 0) {
-    await createInvalidation(client, DistributionId, paths, digestOf(messages.map(({ messageId }) => messageId)));
-    const requestId = context?.awsRequestId;
-    writeLog("info", { requestId, endpoint: "ops-invalidate-images", paths });
+    const reference = digestOf(messages.map(({ messageId }) => messageId));
+    await invalidate(DistributionId, paths, deadlineOf(context), reference);
+    writeLog("info", { requestId: context.awsRequestId, endpoint: "ops-invalidate-images", paths });
   }
   const invalid = messages.filter(({ key }) => key === undefined);
   return { batchItemFailures: invalid.map(({ messageId }) => ({ itemIdentifier: messageId })) };

@@ -16,7 +16,7 @@ export const handler = operatorFunction("ops/invalidate", async ({ tags, everyth
   const items = all ? everything : itemsOf(new Set(tags));
   await sleep(graceInMilliseconds);
   const startedAt = performance.now();
-  await invalidate(items, context.deadline);
+  await invalidate(distribution, items, context.deadline);
   context.log({ items, paths: items.length, milliseconds: Math.round(performance.now() - startedAt) });
   return { invalidated: items };
 });

@@ -25,28 +25,18 @@ const mayBeAcceptedLater = (error: unknown): boolean =>
   isFault(error) || (error instanceof Error && refusals.has(error.name));
 
 /**
- * Invalidates these items. When CloudFront refuses or does not respond, it is asked again with the same reference, by
+ * Invalidates paths, or tags. When CloudFront refuses or does not respond, it is asked again with the same reference, by
  * which it knows a request that it has already accepted.
  * @throws {Unavailable} when it has not accepted them before the deadline
  */
 export async function invalidate(
-  items: readonly string[],
-  deadline: number,
-  reference: string = randomUUID(),
-): Promise<void> {
-  const attempt = (options?: AttemptOptions) => createInvalidation(client, distribution, items, reference, options);
-  await retry(attempt, mayBeAcceptedLater, deadline);
-}
-
-/** @param CallerReference by which CloudFront knows a request that it has already accepted */
-export const createInvalidation = (
-  cloudFront: CloudFrontClient,
   DistributionId: string | undefined,
   items: readonly string[],
-  CallerReference: string,
-  options?: AttemptOptions,
-) => {
+  deadline: number,
+  CallerReference: string = randomUUID(),
+): Promise<void> {
   const Paths = { Quantity: items.length, Items: [...items] };
-  const InvalidationBatch = { CallerReference, Paths };
-  return cloudFront.send(new CreateInvalidationCommand({ DistributionId, InvalidationBatch }), options);
-};
+  const input = { DistributionId, InvalidationBatch: { CallerReference, Paths } };
+  const attempt = (options?: AttemptOptions) => client.send(new CreateInvalidationCommand(input), options);
+  await retry(attempt, mayBeAcceptedLater, deadline);
+}

@@ -5,7 +5,7 @@ import { Unavailable } from "../aws/retry.ts";
 import { execute } from "../data-api/client.ts";
 import { integer, integerOrNull, text } from "../data-api/read.ts";
 import * as tags from "../queries/stale-tags.ts";
-import { everything, invalidate, itemsOf, tagsMax } from "./edge.ts";
+import { distribution, everything, invalidate, itemsOf, tagsMax } from "./edge.ts";
 import type { OperatorContext } from "./operator-function.ts";
 
 /**
@@ -26,18 +26,6 @@ export const leaseInMilliseconds = attemptInMilliseconds + 2_000;
 
 /** Beyond the budget tags are gathered for so long. */
 const gatheringInSeconds = 600;
-
-interface Look {
-  readonly isMine: boolean;
-  readonly isWaiting: boolean;
-  readonly snapshot: string;
-  /** What was there two looks ago. */
-  readonly tags: ReadonlySet<string>;
-  readonly oldestInSeconds: number;
-  /** Invalidated today, for the budget. */
-  readonly paths: number;
-  readonly lastInSeconds: number;
-}
 
 /** An invalidation that CloudFront has not accepted yet: by its reference CloudFront knows a repeated request. */
 interface Batch {
@@ -98,7 +86,7 @@ export async function invalidateStaleTags(
 
 async function isAccepted({ items, reference }: Batch): Promise<boolean> {
   try {
-    await invalidate(items, performance.now() + attemptInMilliseconds, reference);
+    await invalidate(distribution, items, performance.now() + attemptInMilliseconds, reference);
     return true;
   } catch (error) {
     if (error instanceof Unavailable) return false;
@@ -108,14 +96,16 @@ async function isAccepted({ items, reference }: Batch): Promise<boolean> {
 
 const listSchema = z.array(z.string());
 
-async function look(run: string, snapshot: string, deadline: number): Promise<Look> {
+async function look(run: string, snapshot: string, deadline: number) {
   const [row = []] = await execute(tags.look(run, snapshot, tagsMax + 1, leaseInMilliseconds), deadline);
   return {
     isMine: integer(row, 0) === 1,
     isWaiting: integer(row, 1) === 1,
     snapshot: text(row, 2),
+    /** What was there two looks ago. */
     tags: new Set(listSchema.parse(JSON.parse(text(row, 3)))),
     oldestInSeconds: integerOrNull(row, 4) ?? 0,
+    /** Invalidated today, for the budget. */
     paths: integerOrNull(row, 5) ?? 0,
     lastInSeconds: integerOrNull(row, 6) ?? Number.POSITIVE_INFINITY,
   };

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import sample from "../../../events/ops/invalidate-images.json" with { type: "json" };
 import { type CloudFront, startCloudFront } from "../../support/cloudfront.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-const distribution = "E2QWRUHAPOMQZL";
+const [distribution, imageDistribution] = ["E2QWRUHAPOMQZL", "E1IMAGESOFMINE"];
 const budget = 200;
 
 const timeouts = { longInMilliseconds: 60_000 };
@@ -10,19 +11,19 @@ const timeouts = { longInMilliseconds: 60_000 };
 let cloudFront: CloudFront;
 /** What happens while CloudFront accepts an invalidation. */
 let meanwhile: () => Promise<unknown>;
-let stack: Stack;
 let lines: Record<string, unknown>[];
+const stack = useStack({
+  timeouts,
+  variables: () => ({
+    API_DISTRIBUTION: distribution,
+    IMAGE_DISTRIBUTION: imageDistribution,
+    AWS_ENDPOINT_URL_CLOUDFRONT: cloudFront.url,
+    INVALIDATIONS_A_DAY: String(budget),
+  }),
+});
 
 beforeAll(async () => {
   cloudFront = await startCloudFront(() => meanwhile());
-  stack = await startStack({
-    timeouts,
-    variables: () => ({
-      API_DISTRIBUTION: distribution,
-      AWS_ENDPOINT_URL_CLOUDFRONT: cloudFront.url,
-      INVALIDATIONS_A_DAY: String(budget),
-    }),
-  });
 });
 
 beforeEach(async () => {
@@ -38,10 +39,7 @@ beforeEach(async () => {
 
 afterEach(() => vi.restoreAllMocks());
 
-afterAll(async () => {
-  await stack?.close();
-  await cloudFront?.close();
-});
+afterAll(() => cloudFront.close());
 
 const invalidate = (payload: object = {}) => stack.lambda.invoke("ops-invalidate", payload);
 const add = (...tags: string[]) => stack.sql`insert into stale_tags (tag) select * from unnest(${tags}::text[])`;
@@ -53,7 +51,8 @@ const spend = (paths: number, minutesAgo: number) =>
 const spent = async () => (await stack.sql`select paths from invalidations`).map(({ paths }) => paths);
 const left = async () => (await stack.sql`select tag from stale_tags order by tag`).map(({ tag }) => tag);
 const items = () => cloudFront.requests.map((request) => request.items);
-const references = () => cloudFront.requests.map(({ reference }) => reference);
+/** Of the references one belongs to each invalidation, however often it is sent. */
+const references = () => new Set(cloudFront.requests.map(({ reference }) => reference));
 
 describe("ops-invalidate", () => {
   it("invalidates each tag once, when responses that were on their way have arrived", async () => {
@@ -135,7 +134,7 @@ describe("ops-invalidate", () => {
 
     // A request that took long is sent again by the same reference.
     expect([...new Set(items().map(String))]).toEqual(["#series", "#publishers"]);
-    expect(new Set(references()).size).toBe(2);
+    expect(references().size).toBe(2);
     expect(await left()).toEqual([]);
     expect((await stack.sql`select until = '-infinity' as is_free from invalidation_lease`)[0]?.is_free).toBe(true);
   });
@@ -152,7 +151,7 @@ describe("ops-invalidate", () => {
     await invalidate();
 
     expect(items()).toEqual([["#series"], ["#series"]]);
-    expect(new Set(references()).size).toBe(2);
+    expect(references().size).toBe(2);
     expect(await left()).toEqual([]);
   });
 
@@ -176,7 +175,7 @@ describe("ops-invalidate", () => {
 
       // What came meanwhile is another invalidation: by the reference the first one is not paid for twice.
       expect([...new Set(items().map(String))]).toEqual(["#series", "#publishers"]);
-      expect(new Set(references()).size).toBe(2);
+      expect(references().size).toBe(2);
       expect(await left()).toEqual([]);
     },
     40_000,
@@ -274,4 +273,76 @@ describe("ops-invalidate for an operator", () => {
     expect(items()).toEqual([]);
     expect(stack.dataApi.calls).toEqual([]);
   });
+});
+
+describe("ops-invalidate-images", () => {
+  const messageOf = (messageId: string, body: string) => ({ messageId, body });
+  const removed = (messageId: string, name: string) =>
+    messageOf(messageId, JSON.stringify({ detail: { object: { key: name } } }));
+  const bring = (...Records: object[]) => stack.lambda.invoke("ops-invalidate-images", { Records });
+  const done = { result: { batchItemFailures: [] } };
+
+  it("invalidates the path of the removed object, and no other", async () => {
+    expect(await stack.lambda.invoke("ops-invalidate-images", sample)).toEqual(done);
+
+    expect(cloudFront.requests).toMatchObject([
+      {
+        path: `POST /2020-05-31/distribution/${imageDistribution}/invalidation`,
+        items: ["/avatars/3f1c2f4e-7a55-4a53-9d0e-4d7c9a2b6c11.webp"],
+        accepted: true,
+      },
+    ]);
+  });
+
+  it("invalidates both folders when more than fifty images are removed, since each path is paid for", async () => {
+    const paths = (count: number) =>
+      Array.from({ length: count }, (_, n) => removed(`m${n}`, `${n % 2 ? "profiles" : "avatars"}/${n}.webp`));
+    await bring(...paths(100));
+    await bring(...paths(101));
+
+    expect(items().map(({ length }) => length)).toEqual([100, 2]);
+    expect(items()[1]).toEqual(["/avatars/*", "/profiles/*"]);
+  });
+
+  it("sends the same CallerReference for the same messages, also when the connection is lost, and another for others", async () => {
+    const [one, two] = [removed("one", "avatars/a.webp"), removed("two", "avatars/a.webp")];
+    cloudFront.failure = "lost";
+    meanwhile = async () => {
+      cloudFront.failure = undefined;
+    };
+
+    for (const each of [[one, two], [two, one], [one]]) expect(await bring(...each)).toEqual(done);
+
+    expect(items()).toEqual(Array(4).fill(["/avatars/a.webp"]));
+    expect(references().size).toBe(2);
+  });
+
+  it("encodes keys like browsers, and stars, too", async () => {
+    await bring(removed("one", "avatars/a b&é*"));
+
+    expect(items()).toEqual([["/avatars/a%20b%26%C3%A9%2A"]]);
+  });
+
+  it.each([
+    ["TooManyInvalidationsInProgress", 400, "Unavailable"],
+    ["AccessDenied", 403, "AccessDenied"],
+  ])("fails for the queue to bring all again when CloudFront returns %s", async (code, status, errorType) => {
+    timeouts.longInMilliseconds = 7_000;
+    cloudFront.failure = { status, code };
+
+    expect(await bring(removed("one", "avatars/a.webp"))).toMatchObject({ error: { errorType } });
+
+    cloudFront.failure = undefined;
+    expect(await bring(removed("one", "avatars/a.webp"))).toEqual(done);
+  });
+
+  it.each(["no JSON", "null", '{"detail":{"object":{}}}', '{"detail":{"object":{"key":""}}}'])(
+    "gives back a message that says %s, and does what the others say",
+    async (body) => {
+      expect(await bring(messageOf("odd", body), removed("one", "avatars/a.webp"))).toEqual({
+        result: { batchItemFailures: [{ itemIdentifier: "odd" }] },
+      });
+      expect(items()).toEqual([["/avatars/a.webp"]]);
+    },
+  );
 });
