@@ -6,16 +6,18 @@ import {
   ResourceNotFoundException,
 } from "@aws-sdk/client-lambda";
 import { numberOf, publishedVersions, releaseOf } from "../../lib/operators/versions.ts";
-import { expectDeployed } from "./stage.ts";
+import { settings } from "../stages.ts";
 
 /** A function that API Gateway calls by its alias `live`. */
 export interface ReleasedFunction {
   readonly name: string;
   /** Oldest first. */
-  readonly versions: readonly ReturnType<typeof versionOf>[];
+  readonly versions: readonly ReleasedVersion[];
   /** The version that gets the traffic. */
   readonly live: number;
 }
+
+export type ReleasedVersion = ReturnType<typeof versionOf>;
 
 export const aliasName = "live";
 
@@ -27,22 +29,27 @@ export async function releasedFunctions(client: LambdaClient, stage: string): Pr
   const own: FunctionConfiguration[] = [];
   for await (const { Functions = [] } of paginateListFunctions({ client }, {}))
     own.push(...Functions.filter(({ FunctionName }) => FunctionName?.startsWith(`colophon-${stage}-`)));
-  expectDeployed(stage, own[0]?.FunctionArn);
-  const released = await Promise.all(own.map(({ FunctionName = "" }) => releasedFunction(client, FunctionName)));
-  return released.filter((each) => each !== undefined);
+  const { id, region } = settings.account;
+  const account = own[0]?.FunctionArn?.split(":")[4] ?? id;
+  if (account !== id) throw new Error(`These credentials are for account ${account}, and the settings for ${id}`);
+  const all = own.map(async ({ FunctionName: name = "" }) => {
+    const live = await liveVersionOf(client, name);
+    return live === undefined ? [] : { name, live, versions: (await publishedVersions(client, name)).map(versionOf) };
+  });
+  const released = (await Promise.all(all)).flat();
+  if (released.length > 0) return released;
+  throw new Error(`No function of stage ${stage} has an alias in ${region}: deploy it first`);
 }
 
 /** Undefined if the function has no alias: operators' functions run their newest code. */
-async function releasedFunction(client: LambdaClient, name: string): Promise<ReleasedFunction | undefined> {
-  const command = new GetAliasCommand({ FunctionName: name, Name: aliasName });
-  const alias = await client.send(command).catch(undefinedIfMissing);
-  if (!alias) return undefined;
-  const versions = await publishedVersions(client, name);
-  return { name, versions: versions.map(versionOf), live: Number(alias.FunctionVersion) };
-}
-
-function undefinedIfMissing(error: unknown): undefined {
-  if (!(error instanceof ResourceNotFoundException)) throw error;
+async function liveVersionOf(client: LambdaClient, FunctionName: string): Promise<number | undefined> {
+  try {
+    const { FunctionVersion } = await client.send(new GetAliasCommand({ FunctionName, Name: aliasName }));
+    return Number(FunctionVersion);
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw error;
+  }
 }
 
 const versionOf = (version: FunctionConfiguration) => ({

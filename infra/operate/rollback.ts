@@ -5,7 +5,7 @@ import { print } from "../command/print.ts";
 import { settings } from "../stages.ts";
 import { emptyEdge } from "./empty-edge.ts";
 import { aliasName, releasedFunctions } from "./released-functions.ts";
-import { describe, type Plan, planRollback, type Step } from "./rollback-plan.ts";
+import { describe, planRollback } from "./rollback-plan.ts";
 import { stageNamed } from "./stage.ts";
 
 const usage =
@@ -32,53 +32,31 @@ export async function rollback({ stage, to, isDryRun, print }: Rollback): Promis
   // Lambda takes fifteen of these calls a second.
   const lambda = new LambdaClient({ region, maxAttempts: 10, retryMode: "adaptive" });
 
-  const released = await releasedFunctions(lambda, stage);
-  if (released.length === 0) throw new Error(`No function of stage ${stage} has an alias: deploy it first`);
-  const plan = planRollback(released, { to, contractions });
-  print(`Stage ${stage} runs release ${describe(plan.from)}`);
-  print(`${isDryRun ? "It would go" : "It goes"} to release ${describe(plan.to)}`);
-  try {
-    await move(lambda, plan, isDryRun, print);
-  } finally {
-    if (!isDryRun) await emptyEdge(stage, print);
-  }
-  for (const line of outlook(plan, stage)) print(line);
-}
-
-async function move(lambda: LambdaClient, { steps }: Plan, isDryRun: boolean, print: Rollback["print"]): Promise<void> {
+  const functions = await releasedFunctions(lambda, stage);
+  const { from, to: target, applied, steps } = planRollback(functions, { to, contractions });
+  print(`Stage ${stage} runs release ${describe(from)}`);
+  print(`${isDryRun ? "It would go" : "It goes"} to release ${describe(target)}`);
   const failed: string[] = [];
-  for (const step of steps) {
-    const { name } = step.function;
+  for (const { name, live, version } of steps) {
     try {
-      const update = { FunctionName: name, Name: aliasName, FunctionVersion: `${step.version}` };
-      if (!isDryRun && !step.isDone) await lambda.send(new UpdateAliasCommand(update));
-      print(lineOf(step));
+      const update = { FunctionName: name, Name: aliasName, FunctionVersion: `${version}` };
+      const stays = version === undefined || version === live;
+      if (!stays && !isDryRun) await lambda.send(new UpdateAliasCommand(update));
+      const reason = version === live ? "already" : "since it is newer than that release";
+      print(stays ? `${name}: stays at ${live}, ${reason}` : `${name}: ${live} -> ${version}`);
     } catch (error) {
       failed.push(name);
       print(`${name}: failed: ${messageOf(error)}`);
     }
   }
+  if (!isDryRun) await emptyEdge(stage, print);
   if (failed.length > 0) throw new Error(`${failed.length} of ${steps.length} functions have not moved: run it again`);
-}
-
-function lineOf({ function: { name, live }, version, isDone }: Step): string {
-  if (version === undefined) return `${name}: stays at ${live}, since it is newer than that release`;
-  if (isDone) return `${name}: is at ${live} already`;
-  return `${name}: ${live} -> ${version}`;
-}
-
-/** What operators should know afterwards. */
-function outlook({ from, to, applied }: Plan, stage: string): string[] {
-  const again = `npm run rollback -- --stage ${stage}`;
-  return [
-    "",
-    `The next deployment of another release moves every function to it. A deployment of ${from.name} changes nothing,`,
-    `since CloudFormation knows of no change; this does: ${again} --to ${from.name}`,
-    `Run without --to once more, it goes back another release.`,
-    ...(applied === to.migration
-      ? []
-      : [`Migrations stay: the database has ${applied}, and this release was made for ${to.migration}.`]),
-  ];
+  if (applied !== target.migration)
+    print(`Migrations stay: the database has ${applied}, and this release was made for ${target.migration}.`);
+  print(
+    `A deployment of ${from.release} would change nothing: CloudFormation does not know that the aliases have moved.`,
+  );
+  print(`Go forward by npm run rollback -- --stage ${stage} --to ${from.release}`);
 }
 
 const flags = { stage: { type: "string" }, to: { type: "string" }, "dry-run": { type: "boolean" } } as const;

@@ -10,17 +10,6 @@ export function stageNamed(name: string): StageSettings {
   return stage;
 }
 
-/**
- * @param arn of one of the stage's functions, if there are any
- * @throws if there are none, or they are in another account than that of the settings
- */
-export function expectDeployed(stage: string, arn: string | undefined): void {
-  const { id, region } = settings.account;
-  if (arn === undefined) throw new Error(`There are no functions of stage ${stage} in ${region}`);
-  const account = arn.split(":")[4];
-  if (account !== id) throw new Error(`These credentials are for account ${account}, and the settings for ${id}`);
-}
-
 export interface DeployedFunction {
   /** `colophon-prod-admin-roles-list` */
   readonly name: string;
