@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { CloudWatchLogsClient, paginateFilterLogEvents } from "@aws-sdk/client-cloudwatch-logs";
+import {
+  CloudWatchLogsClient,
+  type FilteredLogEvent,
+  type FilterLogEventsRequest,
+  paginateFilterLogEvents,
+} from "@aws-sdk/client-cloudwatch-logs";
 import { runCommand, UsageError } from "../command/command.ts";
 import { functionPathOf } from "../command/event.ts";
 import { print } from "../command/print.ts";
+import { readable } from "../local/log.ts";
 import type { StageSettings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
-import { invocationOf, type LogLine, readableLine } from "./log-lines.ts";
 import { databaseOwner, deployedFunction, functionLog, stageNamed } from "./stage.ts";
 
 const usage =
@@ -26,59 +31,41 @@ export interface LogsOptions {
   readonly path?: string | undefined;
   readonly level?: Level | undefined;
   readonly sinceInMilliseconds: number;
+  /** Goes on printing until it is aborted. */
+  readonly follow?: { readonly everyInMilliseconds: number; readonly signal?: AbortSignal } | undefined;
   readonly print: (line: string) => void;
-}
-
-/** CloudWatch Logs takes five of these calls a second. */
-const newClient = () =>
-  new CloudWatchLogsClient({ region: settings.account.region, maxAttempts: 10, retryMode: "adaptive" });
-
-/** Prints what is in the logs of a stage, newest last. Returns the number of lines. */
-export async function printLogs({ print, ...options }: LogsOptions): Promise<number> {
-  const from = Date.now() - options.sinceInMilliseconds;
-  const { request } = options;
-  const lines =
-    request === undefined
-      ? await read(newClient(), searchesOf(options, from), from)
-      : await readRequest(newClient(), stageNamed(options.stage), request, from);
-  const shown = readableLines(lines, { requestIds: request === undefined });
-  for (const each of shown) print(each);
-  return shown.length;
-}
-
-export interface FollowOptions extends LogsOptions {
-  readonly intervalInMilliseconds?: number;
-  readonly signal?: AbortSignal;
 }
 
 /** CloudWatch Logs may deliver a line later than others that are newer. */
 const lateInMilliseconds = 30_000;
 
-/** Prints what is logged until it is aborted. It polls, since Live Tail costs a cent a minute, and knows no past. */
-export async function followLogs({ intervalInMilliseconds = 2_000, signal, ...options }: FollowOptions): Promise<void> {
-  const client = newClient();
+/**
+ * Prints what is in the logs of a stage, newest last. To follow it polls, since Live Tail costs a cent a minute, and knows
+ * no past. Returns the number of lines.
+ */
+export async function printLogs({ print, follow, ...options }: LogsOptions): Promise<number> {
+  // CloudWatch Logs takes five of these calls a second.
+  const client = new CloudWatchLogsClient({ region: settings.account.region, maxAttempts: 10, retryMode: "adaptive" });
+  const { request, stage } = options;
   let from = Date.now() - options.sinceInMilliseconds;
-  let printed = new Set<string | undefined>();
-  while (!signal?.aborted) {
-    const lines = await read(client, searchesOf(options, from), from);
-    const added = lines.filter(({ eventId }) => !printed.has(eventId));
-    for (const each of readableLines(added, { requestIds: true })) options.print(each);
-    printed = new Set(lines.map(({ eventId }) => eventId));
+  let known = new Set<string | undefined>();
+  let count = 0;
+  do {
+    const lines =
+      request === undefined
+        ? await read(client, searchesOf(options, from), from)
+        : await readRequest(client, stageNamed(stage), request, from);
+    for (const line of lines.filter(({ eventId }) => !known.has(eventId))) {
+      const shown = readableLine(line, { requestIds: request === undefined });
+      if (shown === undefined) continue;
+      print(shown);
+      count += 1;
+    }
+    known = new Set(lines.map(({ eventId }) => eventId));
     from = Math.max(from, (lines.at(-1)?.timestamp ?? 0) - lateInMilliseconds);
-    await sleep(intervalInMilliseconds, undefined, signal && { signal }).catch(() => {});
-  }
-}
-
-const readableLines = (lines: readonly LogLine[], options: { readonly requestIds: boolean }): string[] =>
-  lines.flatMap((line) => readableLine(line, options) ?? []);
-
-/** What to search in one log. */
-interface Search {
-  readonly log: string;
-  readonly isAccess: boolean;
-  readonly pattern?: string | undefined;
-  /** Of the names of streams. */
-  readonly prefix?: string;
+    if (follow) await sleep(follow.everyInMilliseconds, undefined, { signal: follow.signal }).catch(() => {});
+  } while (follow && !follow.signal?.aborted);
+  return count;
 }
 
 const accessPattern = '{ $.status = "5*" }';
@@ -91,17 +78,23 @@ const patterns: Readonly<Record<Level, string>> = {
 
 const accessLog = ({ name }: StageSettings) => `/colophon/${name}/access`;
 
+/** What to search in one log. */
+type Search = Pick<FilterLogEventsRequest, "logGroupName" | "logStreamNamePrefix" | "filterPattern">;
+
 function searchesOf({ stage: name, path, level }: Omit<LogsOptions, "print">, from: number): Search[] {
   const stage = stageNamed(name);
-  const pattern = level && patterns[level];
+  const filterPattern = level && patterns[level];
   if (path === undefined) {
     return [
-      { log: accessLog(stage), isAccess: true, pattern: level && accessPattern },
-      { log: functionLog(stage.name), isAccess: false, pattern },
+      { logGroupName: accessLog(stage), filterPattern: level && accessPattern },
+      { logGroupName: functionLog(stage.name), filterPattern },
     ];
   }
-  const { name: functionName, log } = deployedFunction(stage, path);
-  return datesSince(from).map((date) => ({ log, isAccess: false, pattern, prefix: `${date}/${functionName}[` }));
+  const { name: functionName, log: logGroupName } = deployedFunction(stage, path);
+  return datesSince(from).map((date) => ({
+    ...{ logGroupName, filterPattern },
+    logStreamNamePrefix: `${date}/${functionName}[`,
+  }));
 }
 
 const day = 86_400_000;
@@ -114,13 +107,10 @@ const datesSince = (from: number): string[] =>
 
 /** The lines with the id of a request, and those of Lambda about the invocations that served it. */
 async function readRequest(client: CloudWatchLogsClient, stage: StageSettings, id: string, from: number) {
-  const functions = [functionLog(stage.name), functionLog(databaseOwner(stage))];
-  const about = (pattern: string) => functions.map((log) => ({ log, isAccess: false, pattern }));
-  const found = await read(
-    client,
-    [{ log: accessLog(stage), isAccess: true, pattern: `"${id}"` }, ...about(`"${id}"`)],
-    from,
-  );
+  const logs = [functionLog(stage.name), functionLog(databaseOwner(stage))];
+  const about = (filterPattern: string, groups = logs) =>
+    groups.map((logGroupName) => ({ logGroupName, filterPattern }));
+  const found = await read(client, about(`"${id}"`, [accessLog(stage), ...logs]), from);
   const invocations = new Set(found.flatMap((line) => (line.isAccess ? [] : (invocationOf(line) ?? []))));
   invocations.delete(id);
   if (invocations.size === 0) return found;
@@ -131,9 +121,9 @@ async function readRequest(client: CloudWatchLogsClient, stage: StageSettings, i
 /** Oldest first. */
 async function read(client: CloudWatchLogsClient, searches: readonly Search[], startTime: number): Promise<LogLine[]> {
   const lines: LogLine[] = [];
-  for (const { log: logGroupName, isAccess, pattern: filterPattern, prefix: logStreamNamePrefix } of searches) {
-    const search = { logGroupName, startTime, filterPattern, logStreamNamePrefix };
-    for await (const { events = [] } of paginateFilterLogEvents({ client }, search))
+  for (const search of searches) {
+    const isAccess = search.logGroupName?.endsWith("/access") === true;
+    for await (const { events = [] } of paginateFilterLogEvents({ client }, { startTime, ...search }))
       lines.push(...events.map((each) => ({ ...each, isAccess })));
   }
   return sorted(lines);
@@ -141,6 +131,39 @@ async function read(client: CloudWatchLogsClient, searches: readonly Search[], s
 
 const sorted = (lines: readonly LogLine[]) =>
   lines.toSorted((one, other) => (one.timestamp ?? 0) - (other.timestamp ?? 0));
+
+/** A line of a log of CloudWatch, and what kind of log that is. */
+interface LogLine extends FilteredLogEvent {
+  readonly isAccess: boolean;
+}
+
+/** The id of the invocation that a line of a function is about, as Node's runtime, lib/http/log.ts and Lambda write it. */
+const invocationOf = ({ message = "" }: LogLine): string | undefined =>
+  /(?:^\S+Z\t|"invocationId":"|\bRequestId: )([\w-]+)/.exec(message)?.[1];
+
+/** A line as people can read it; undefined if it says nothing. */
+function readableLine(line: LogLine, options: { readonly requestIds: boolean }): string | undefined {
+  const { timestamp = 0, message = "", isAccess } = line;
+  const head = `${new Date(timestamp).toISOString()} ${isAccess ? "gateway" : functionOf(line)}`;
+  if (isAccess) return readable(accessText(message), { ...options, head });
+  if (/^(?:START|END|INIT_START) /.test(message)) return undefined;
+  // Node's runtime writes time, id of the invocation and level before what it logs itself, as for an uncaught error.
+  const text = message.replace(/^\S+Z\t[\w-]+\t[A-Z]+\t/, "").trimEnd();
+  const shown = readable(text, { ...options, head });
+  return shown === text ? `${head} ${text.replaceAll("\t", " ")}` : shown;
+}
+
+/** A stream is named after day, function, version and environment: `2026/11/23/colophon-prod-session[7]0f3a…`. */
+const functionOf = ({ logStreamName = "" }: LogLine): string =>
+  /\/([\w-]+)\[/.exec(logStreamName)?.[1]?.replace(/^colophon-[a-z0-9]+-/, "") ?? logStreamName;
+
+/** A line of the access log (infra/stacks/api/rest-api.ts) with the names that functions use. */
+function accessText(message: string): string {
+  const access: Readonly<Record<string, string | number>> = JSON.parse(message);
+  const { method, path, milliseconds, errorType, ...fields } = access;
+  const others = { path: `${method} ${path}`, durationInMilliseconds: milliseconds, gatewayError: errorType };
+  return JSON.stringify({ level: "info", ...fields, ...others }, (_, value) => (value === "-" ? undefined : value));
+}
 
 const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: day };
 
@@ -172,10 +195,12 @@ if (import.meta.main) {
     if (request !== undefined && !/^[\w-]+$/.test(request)) throw new UsageError(`${request} is no id of a request`);
     if (request !== undefined && (name !== undefined || level !== undefined || follow))
       throw new UsageError("--request shows all lines of one request, once");
-    const sinceInMilliseconds = durationOf(since ?? (request === undefined ? "1h" : "1d"));
-    const path = name === undefined ? undefined : functionPathOf(name);
-    const options = { stage, request, path, level: levelOf(level), sinceInMilliseconds, print };
-    if (follow) return await followLogs(options);
+    const options = {
+      ...{ stage, request, level: levelOf(level), print },
+      path: name === undefined ? undefined : functionPathOf(name),
+      sinceInMilliseconds: durationOf(since ?? (request === undefined ? "1h" : "1d")),
+      follow: follow ? { everyInMilliseconds: 2_000 } : undefined,
+    };
     if ((await printLogs(options)) === 0) throw new Error("Nothing was logged in this time");
   });
 }

@@ -1,15 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { followLogs, type LogsOptions, printLogs } from "../../../infra/operate/logs.ts";
+import { type LogsOptions, printLogs } from "../../../infra/operate/logs.ts";
 import { serveApis } from "../../support/aws-apis.ts";
 import { makeCloudWatchLogs } from "../../support/cloudwatch-logs.ts";
 import { runScript } from "../../support/script.ts";
 
 const logs = makeCloudWatchLogs();
 
-beforeAll(async () => {
-  const { close } = await serveApis(["CLOUDWATCH_LOGS"], [logs.result]);
-  return close;
-});
+beforeAll(async () => (await serveApis(["CLOUDWATCH_LOGS"], [logs.result])).close);
 
 const hour = 3_600_000;
 const now = Date.now();
@@ -83,18 +80,14 @@ describe("npm run logs", () => {
     const error = { name: "Error", message: "deep", stack: "Error: deep\n    at f (lib/a.ts:1:1)" };
     addLogged(50, "session", { level: "warn", requestId: id, message: "slow" });
     addLogged(40, "session", { level: "error", requestId: id, error });
-    add(
-      functions,
-      30,
-      `2026-11-23T10:00:00.000Z ${invocation} Task timed out after 29.00 seconds\n`,
-      stream("session"),
-    );
+    const timeout = `2026-11-23T10:00:00.000Z ${invocation} Task timed out after 29.00 seconds`;
+    add(functions, 30, `${timeout}\n`, stream("session"));
     addAccess(20, { status: "503", errorType: "INTEGRATION_FAILURE" });
     addAccess(10, { status: "404" });
 
     expect(await print({ level: "error" })).toEqual([
       `session error session Error: deep (request ${id})\n    at f (lib/a.ts:1:1)`,
-      `session 2026-11-23T10:00:00.000Z ${invocation} Task timed out after 29.00 seconds`,
+      `session ${timeout}`,
       `gateway 503 GET /publishers 35 ms ip="192.0.2.1" gatewayError="INTEGRATION_FAILURE" (request ${id})`,
     ]);
     expect((await print({ level: "warn" }))[0]).toBe(`session warn session slow (request ${id})`);
@@ -119,11 +112,8 @@ describe("npm run logs", () => {
     const lines: string[] = [];
     const stop = new AbortController();
     addLogged(1_000, "session", { message: "first" });
-    const following = followLogs({
-      stage: "prod",
-      sinceInMilliseconds: hour,
-      intervalInMilliseconds: 1,
-      signal: stop.signal,
+    const following = printLogs({
+      ...{ stage: "prod", sinceInMilliseconds: hour, follow: { everyInMilliseconds: 1, signal: stop.signal } },
       print: (line) => lines.push(line.split(" ").at(-1) ?? ""),
     });
     await expect.poll(() => lines).toEqual(["first"]);
