@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import * as z from "zod/mini";
-import { endpointPath } from "../../lib/contract/declare.ts";
-import { endpoints } from "../../lib/contract/endpoints.ts";
+import { endpointPath, methodsOf, routesOf } from "../../lib/contract/declare.ts";
+import { endpointAt, endpoints } from "../../lib/contract/endpoints.ts";
 import { fieldsInWords, issueInWords } from "../../lib/operators/issues.ts";
-import { payloads } from "../../lib/operators/payloads.ts";
+import { isOperatorEndpoint, payloadOf, payloads } from "../../lib/operators/payloads.ts";
 import { nearestOf } from "./command.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -41,17 +41,22 @@ const request = z.strictObject({
  * The event for a function: its sample, or the payload. To an operators' function that is the event itself, to an
  * endpoint an event of API Gateway or what replaces parts of the sample.
  * @param written JSON, or the path of a file with it
+ * @param token of the session that an endpoint gets
+ * @throws if the function would not accept the event
  */
-export async function eventOf(path: string, written?: string): Promise<unknown> {
+export async function eventOf(path: string, written?: string, token?: string): Promise<unknown> {
   const sample = JSON.parse(await readFile(join(root, `events/${path}.json`), "utf8"));
-  if (written === undefined) return sample;
-  const payload = parsed(/^\s*\{/.test(written) ? written : await readFile(written, "utf8"));
-  if (path.startsWith("ops/") || isEvent(payload)) return payload;
-  const { data, error } = z.safeParse(request, payload, { error: issueInWords });
-  if (data) return withRequest(sample, data);
-  const fields = fieldsInWords(error.issues, "payload").join("; ");
-  throw new Error(`Invalid payload: ${fields}. That of an endpoint has path, query, body and as`);
+  const payload = written === undefined ? undefined : parsed(await textOf(written));
+  if (isOperatorEndpoint(path)) {
+    payloadOf(path, payload ?? sample);
+    return payload ?? sample;
+  }
+  const event = z.safeParse(gatewayEvent, payload).data ?? withRequest(sample, payload ?? {});
+  expectServed(path, event);
+  return token === undefined ? event : { ...event, headers: { ...event.headers, ...cookie(token) } };
 }
+
+const textOf = async (written: string) => (/^\s*\{/.test(written) ? written : await readFile(written, "utf8"));
 
 function parsed(text: string): unknown {
   try {
@@ -61,14 +66,34 @@ function parsed(text: string): unknown {
   }
 }
 
-const isEvent = (payload: unknown) => typeof payload === "object" && payload !== null && "requestContext" in payload;
+const gatewayEvent = z.looseObject({
+  requestContext: z.looseObject({}),
+  resource: z.string(),
+  httpMethod: z.string(),
+  headers: z.nullish(z.looseObject({})),
+});
 
-function withRequest(event: APIGatewayProxyEvent, { path, query, body, as }: z.output<typeof request>) {
+function expectServed(path: string, { resource, httpMethod }: Pick<APIGatewayProxyEvent, "resource" | "httpMethod">) {
+  const declaration = endpointAt(path);
+  const isServed = declaration && routesOf(declaration).some((route) => route === resource);
+  if (isServed && methodsOf(declaration).some((method) => method === httpMethod)) return;
+  throw new Error(`The payload is no event of ${path}, which serves ${declaration?.method} ${declaration?.path}`);
+}
+
+function withRequest(event: APIGatewayProxyEvent, payload: unknown) {
+  const { data, error } = z.safeParse(request, payload, { error: issueInWords });
+  if (error) {
+    const fields = fieldsInWords(error.issues, "payload").join("; ");
+    throw new Error(`Invalid payload: ${fields}. That of an endpoint has path, query, body and as`);
+  }
+  const { path, query, body, as } = data;
   return {
     ...event,
     ...(path && { pathParameters: path }),
     ...(query && { queryStringParameters: query }),
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(as !== undefined && { headers: { ...event.headers, Cookie: `refreshToken=${as}` } }),
+    ...(as !== undefined && { headers: { ...event.headers, ...cookie(as) } }),
   };
 }
+
+const cookie = (token: string) => ({ Cookie: `refreshToken=${token}` });

@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import * as z from "zod/mini";
-import { methodsOf, routesOf } from "../../lib/contract/declare.ts";
 import { endpointAt } from "../../lib/contract/endpoints.ts";
 import { lambdaResponse } from "../../lib/operators/lambda-response.ts";
-import { isOperatorEndpoint, payloadOf } from "../../lib/operators/payloads.ts";
+import { isOperatorEndpoint } from "../../lib/operators/payloads.ts";
 import { runCommand, UsageError } from "../command/command.ts";
 import { confirm } from "../command/confirm.ts";
 import { eventOf, functionNameOf, functionPathOf } from "../command/event.ts";
@@ -55,19 +54,11 @@ export interface Invocation {
   readonly data?: string | undefined;
 }
 
-export interface Outcome {
-  readonly result: unknown;
-  /** Whether the function has thrown an error. */
-  readonly hasFailed: boolean;
-}
-
 /** Invokes a function of the local service, or of a stage, with an event that it accepts. */
-export async function invoke({ name, payload, tokenSource, yes, ...where }: Invocation): Promise<Outcome> {
+export async function invoke({ name, payload, tokenSource, yes, ...where }: Invocation) {
   const path = functionPathOf(name);
   if (tokenSource !== undefined && isOperatorEndpoint(path)) throw new UsageError("--token-from is for endpoints");
-  const sent = await eventOf(path, payload);
-  const event = tokenSource === undefined ? sent : withToken(sent, await tokenFrom(tokenSource));
-  checkEvent(path, event);
+  const event = await eventOf(path, payload, tokenSource && (await tokenFrom(tokenSource)));
   const target = await targetOf(path, where);
   if (target.isProtected && changesSomething(path) && !yes) await expectAgreement(target, event);
   return await send(target, path, event).catch((cause) => {
@@ -94,53 +85,29 @@ function functionErrorOf(result: unknown): Error {
 
 const failure = z.object({ errorType: z.string(), errorMessage: z.string() });
 
+const localUrl = "http://localhost:3000";
+const localData = join(import.meta.dirname, "../../.local");
+
 /** Where a function runs: in the local service, or on a stage. */
 export async function targetOf(path: string, { stage, url, data }: Omit<Invocation, "name">): Promise<Target> {
-  if (stage === undefined) return await localTarget(path, url, data);
+  // A change must not be made twice.
+  const options = { region, maxAttempts: 1 };
+  if (stage === undefined) {
+    const credentials = await readCredentials(data ?? localData);
+    const client = new LambdaClient({ ...options, endpoint: url ?? localUrl, credentials });
+    return { client, name: functionNameOf(path), isProtected: false };
+  }
   if (url !== undefined || data !== undefined) throw new UsageError("--url and --data are for the local service");
-  return stageTarget(path, stage);
-}
-
-const localUrl = "http://localhost:3000";
-
-async function localTarget(
-  path: string,
-  endpoint = localUrl,
-  data = join(import.meta.dirname, "../../.local"),
-): Promise<Target> {
-  const credentials = await readCredentials(data);
-  const client = new LambdaClient({ region, endpoint, credentials, maxAttempts: 1 });
-  return { client, name: functionNameOf(path), isProtected: false };
-}
-
-/** An endpoint's version that gets the traffic; operators' functions have no alias. */
-function stageTarget(path: string, stage: string): Target {
   const { name, isProtected } = deployedFunction(stageNamed(stage), path);
   return {
-    // A change must not be made twice.
-    client: new LambdaClient({ region, maxAttempts: 1 }),
+    client: new LambdaClient(options),
     // With the account in its name nothing is invoked by credentials of another one.
     name: `${account}:function:${name}`,
+    // An endpoint's version that gets the traffic; operators' functions have no alias.
     ...(isOperatorEndpoint(path) ? {} : { qualifier: aliasName }),
     isProtected,
   };
 }
-
-/** @throws if the function would not accept the event */
-export function checkEvent(path: string, event: unknown): void {
-  if (isOperatorEndpoint(path)) return void payloadOf(path, event);
-  const declaration = endpointAt(path);
-  const parsed = z.safeParse(eventSchema, event);
-  const fits =
-    declaration &&
-    parsed.success &&
-    routesOf(declaration).includes(parsed.data.resource) &&
-    methodsOf(declaration).includes(parsed.data.httpMethod);
-  if (!fits)
-    throw new Error(`The payload is no event of ${path}, which serves ${declaration?.method} ${declaration?.path}`);
-}
-
-const eventSchema = z.object({ resource: z.string(), httpMethod: z.string() });
 
 const readingOperators = new Set(["ops/check-copy", "ops/export", "ops/list-changes", "ops/smoke"]);
 
@@ -158,7 +125,12 @@ export async function expectAgreement({ name }: Pick<Target, "name">, event: unk
   throw new Error(`Nothing was invoked: ${name} changes something, and is protected. Agree by --yes`);
 }
 
-async function send({ client, name, qualifier }: Target, path: string, event: unknown): Promise<Outcome> {
+/** What the function returns, and whether it has thrown an error. */
+async function send(
+  { client, name, qualifier }: Target,
+  path: string,
+  event: unknown,
+): Promise<{ readonly result: unknown; readonly hasFailed: boolean }> {
   const { Payload, FunctionError } = await client.send(
     new InvokeCommand({ FunctionName: name, Qualifier: qualifier, Payload: JSON.stringify(event) }),
   );
@@ -178,14 +150,6 @@ function unfolded(body: string): unknown {
   }
 }
 
-const withToken = (event: unknown, token: string) => {
-  const { headers, ...others } = z.parse(z.looseObject({ headers: z.looseObject({}) }), event);
-  return { ...others, headers: { ...headers, Cookie: `refreshToken=${token}` } };
-};
-
-/** The width of the terminal; elsewhere that of a wide one. */
-const columns = () => process.stdout.columns ?? 120;
-
 const flags = {
   stage: { type: "string" },
   yes: { type: "boolean", default: false },
@@ -202,7 +166,8 @@ if (import.meta.main) {
     const { result, hasFailed } = await invoke({ ...values, name, payload, tokenSource });
     if (hasFailed && !json) throw functionErrorOf(result);
     const path = functionPathOf(name);
-    const text = json ? undefined : resultInWords(path, result, await eventOf(path, payload), columns());
+    const columns = process.stdout.columns ?? 120;
+    const text = json ? undefined : resultInWords(path, result, await eventOf(path, payload), columns);
     print(text ?? JSON.stringify(result, null, 2));
     process.exitCode = hasFailed || leavesSomething(result) ? 1 : 0;
   });

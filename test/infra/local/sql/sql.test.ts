@@ -66,7 +66,7 @@ describe("A payload", () => {
     ["contributors/list", '{"query": {"client": [1]}}', "Invalid payload: query.client: must be text or a number."],
     ["ops/tidy", "nowhere.json", "nowhere.json"],
     ["contributors/list", '{"query": {}}', 'No statement is sent: {"data":"Required parameters missing","code":400}'],
-    ["ops/tidy", '{"days": 0}', "No statement is sent: Invalid payload: days: "],
+    ["ops/tidy", '{"days": 0}', "Invalid payload: days: "],
     ["ops/rotate-password", undefined, "No statement is sent: {}"],
     ["ops/migrate-on-deploy", undefined, "No statement is sent: null"],
   ])("of %s that is %s is refused", async (name, payload, reason) => {
