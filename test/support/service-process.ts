@@ -26,23 +26,31 @@ export interface ServiceProcess {
 export interface ServiceProcessOptions {
   /** A copy of the project. */
   readonly project?: string;
+  /** Default: a free port, and a new directory with an empty cluster. */
+  readonly port?: number;
+  readonly directory?: string;
+  /** Default: false. */
+  readonly uploads?: boolean;
   readonly flags?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
 }
 
 /**
- * Runs `npm start` without uploads, on a free port and with a new data directory. Resolves when it is ready.
+ * Runs `npm start`. Resolves when it is ready.
  * @throws an error with its output when it ends before
  */
 export async function startProcess({
   project = root,
+  port,
+  directory: earlier,
+  uploads = false,
   flags = [],
   env,
 }: ServiceProcessOptions = {}): Promise<ServiceProcess> {
-  const directory = await mkdtemp(join(tmpdir(), "colophon-process-"));
-  if (!env?.COLOPHON_DATABASE_URL) await copyEmptyCluster(join(directory, "postgres"));
-  const port = String(await freePort());
-  const own = ["--port", port, "--data", directory, "--no-uploads"];
+  const directory = earlier ?? (await mkdtemp(join(tmpdir(), "colophon-process-")));
+  if (!env?.COLOPHON_DATABASE_URL && !earlier) await copyEmptyCluster(join(directory, "postgres"));
+  const ownPort = port ?? (await freePort());
+  const own = ["--port", `${ownPort}`, "--data", directory, ...(uploads ? [] : ["--no-uploads"])];
   const child = spawn(process.execPath, [join(project, "infra/local/start.ts"), ...own, ...flags], {
     env: { ...process.env, ...env },
   });
@@ -55,7 +63,7 @@ export async function startProcess({
   const stop = async () => {
     child.kill("SIGTERM");
     await ended;
-    await rm(directory, { recursive: true });
+    await rm(directory, { recursive: true, force: true });
   };
   const isUp = () => {
     if (child.exitCode !== null) throw new Error(output);
@@ -68,7 +76,7 @@ export async function startProcess({
   return {
     pid: child.pid,
     directory,
-    url: `http://localhost:${port}`,
+    url: `http://localhost:${ownPort}`,
     ended,
     output: () => output,
     forget() {
