@@ -1,26 +1,32 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { runCommand, UsageError } from "../../infra/command/command.ts";
-import { compareCheckouts } from "./checkout.ts";
+import { compareCheckouts, compareWithFloor } from "./compare.ts";
 import { faults } from "./faults.ts";
 import { growth } from "./growth.ts";
-import { http } from "./http.ts";
 import { keeps, print, type Row } from "./measure.ts";
 import { type Stage, setTheStage } from "./stage.ts";
 
-type Chapter = { readonly title: string } & (
-  | { readonly measure: (stage: Stage) => Promise<Row[]> }
-  | { readonly compare: (checkout: string) => Promise<Row[]> }
-);
+interface Chapter {
+  readonly title: string;
+  readonly measure: (stage: () => Promise<Stage>, checkout: string) => Promise<Row[]>;
+}
 
 const chapters: Readonly<Record<string, Chapter>> = {
-  growth: { title: "Growth a hundredfold: p50 at a million records, compared with 10,000", measure: growth },
+  growth: {
+    title: "Growth a hundredfold: p50 at a million records, compared with 10,000",
+    measure: async (stage) => await growth(await stage()),
+  },
   http: {
     title: "Requests a second: the whole local service, compared with node:http and the same statements",
-    measure: http,
+    measure: compareWithFloor,
   },
-  faults: { title: "Writes while calls to the Data API fail: none is lost, none is done twice", measure: faults },
-  checkout: { title: "Lists and slugs, compared with another checkout", compare: compareCheckouts },
+  faults: {
+    title: "Writes while calls to the Data API fail: none is lost, none is done twice",
+    measure: async (stage) => await faults(await stage()),
+  },
+  checkout: {
+    title: "Lists and slugs, compared with another checkout",
+    measure: (_, checkout) => compareCheckouts(checkout),
+  },
 };
 
 const names = Object.keys(chapters);
@@ -33,43 +39,21 @@ const flags = { with: { type: "string", default: "." } } as const;
 await runCommand({ usage, flags, count: { min: 0, max: names.length } }, async ({ with: checkout }, requested) => {
   const unknown = requested.filter((each) => !names.includes(each));
   if (unknown.length > 0) throw new UsageError(`There is no chapter ${unknown.join(", ")}`);
-  const results = await measure(requested.length > 0 ? requested : names, checkout);
-  await save(results);
-  process.exit(Object.values(results).flat().every(keeps) ? 0 : 1);
-});
-
-async function measure(requested: readonly string[], checkout: string): Promise<Record<string, Row[]>> {
-  const log = console.log;
-  // Functions log a line for each request, which would break up the table.
-  console.log = (line: string, ...rest: unknown[]) => {
-    if (!String(line).startsWith('{"level":"info"')) log(line, ...rest);
+  let stage: Promise<Stage> | undefined;
+  const useStage = () => {
+    stage ??= setTheStage();
+    return stage;
   };
-  const results: Record<string, Row[]> = {};
-  let stage: Stage | undefined;
-  const rowsOf = async (chapter: Chapter) => {
-    if ("compare" in chapter) return await chapter.compare(checkout);
-    stage ??= await setTheStage();
-    return await chapter.measure(stage);
-  };
+  const results: Row[] = [];
   try {
-    for (const [name, chapter] of Object.entries(chapters)) {
-      if (!requested.includes(name)) continue;
-      const rows = await rowsOf(chapter);
-      results[name] = rows;
-      print(chapter.title, rows);
+    for (const [name, { title, measure }] of Object.entries(chapters)) {
+      if (requested.length > 0 && !requested.includes(name)) continue;
+      const rows = await measure(useStage, checkout);
+      print(title, rows);
+      results.push(...rows);
     }
   } finally {
-    await stage?.close();
+    await (await stage)?.close();
   }
-  return results;
-}
-
-/** Chapters that were not run keep their last results. */
-async function save(results: Record<string, Row[]>): Promise<void> {
-  const directory = join(import.meta.dirname, "../../.local");
-  const file = join(directory, "bench.json");
-  await mkdir(directory, { recursive: true });
-  const before = await readFile(file, "utf8").then(JSON.parse, () => ({}));
-  await writeFile(file, `${JSON.stringify({ ...before, ...results }, null, 2)}\n`);
-  console.log(`\nAs JSON: .local/bench.json`);
-}
+  process.exit(results.every(keeps) ? 0 : 1);
+});

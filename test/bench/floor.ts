@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Pool } from "pg";
 import { bind } from "../../infra/aws-local/data-api/parameters.ts";
-import type { Captured } from "./http.ts";
+import type { Captured } from "./compare.ts";
 
 /*
  * The least that a service needs to send the same statements: node:http, a connection pool, and a prepared statement for

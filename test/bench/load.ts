@@ -1,10 +1,8 @@
+import { once } from "node:events";
 import { Agent, get, type IncomingMessage, type RequestOptions } from "node:http";
+import type { Server } from "./compare.ts";
 import { median, type Row } from "./measure.ts";
-import { postgresSeconds, processorSeconds, threadSeconds } from "./processes.ts";
-import type { Server } from "./service.ts";
-
-/** What is measured, and the first process of the PostgreSQL that it uses. */
-export type Measurable = Pick<Server, "url" | "processId"> & { readonly postmaster: number };
+import { postgresSeconds, processorSeconds } from "./processes.ts";
 
 export interface Load {
   readonly path: string;
@@ -19,17 +17,6 @@ interface Pair {
   readonly ratio: number;
 }
 
-export interface Comparison {
-  /** Requests a second. */
-  readonly rate: Pair;
-  /** Microseconds of Node's CPU per request, and of PostgreSQL's. */
-  readonly node: Pair;
-  readonly postgres: Pair;
-  /** The threads of ours that take more than a hundredth of Node's CPU. */
-  readonly threads: string;
-  readonly failed: number;
-}
-
 /** Many short ones, so that other load on the machine affects both servers alike. */
 const rounds = 7;
 const roundSeconds = 1.5;
@@ -37,9 +24,9 @@ const roundSeconds = 1.5;
 const warmUpSeconds = 6;
 
 /** Measures two servers under the same load, in turns. */
-export async function comparison(ours: Measurable, theirs: Measurable, load: Load): Promise<Comparison> {
+export async function comparison(ours: Server, theirs: Server, load: Load) {
   for (const server of [ours, theirs]) await measure(server, load, warmUpSeconds);
-  const measured: { ours: Measured; theirs: Measured }[] = [];
+  const measured: Record<"ours" | "theirs", Awaited<ReturnType<typeof measure>>>[] = [];
   for (let round = 0; round < rounds; round++) {
     measured.push({
       ours: await measure(ours, load, roundSeconds),
@@ -52,43 +39,28 @@ export async function comparison(ours: Measurable, theirs: Measurable, load: Loa
     ratio: median(measured.map(({ ours, theirs }) => ours[field] / theirs[field])),
   });
   return {
+    /** Requests a second. */
     rate: pairOf("rate"),
+    /** Microseconds of Node's CPU per request, and of PostgreSQL's. */
     node: pairOf("node"),
     postgres: pairOf("postgres"),
-    threads: threadsOf(measured.map(({ ours }) => ours.threads)),
     failed: measured.reduce((sum, { ours, theirs }) => sum + ours.failed + theirs.failed, 0),
   };
 }
 
-export function rowsOf(what: string, { rate, node, postgres, threads, failed }: Comparison): Row[] {
+export function rowsOf(what: string, { rate, node, postgres, failed }: Awaited<ReturnType<typeof comparison>>): Row[] {
   const text = ({ ours, theirs }: Pair) => `${ours.toFixed(0)} to ${theirs.toFixed(0)}`;
   return [
     { what: `${what} (${text(rate)} a second)`, value: rate.ratio, unit: "x" },
-    { what: `  Node's CPU a request (${text(node)} µs; ${threads})`, value: node.ratio, unit: "x" },
+    { what: `  Node's CPU a request (${text(node)} µs)`, value: node.ratio, unit: "x" },
     { what: `  PostgreSQL's CPU a request (${text(postgres)} µs)`, value: postgres.ratio, unit: "x" },
     ...(failed > 0 ? [{ what: "  responses other than 2xx", value: failed, unit: "", bound: 0 }] : []),
   ];
 }
 
-function threadsOf(measured: readonly ReadonlyMap<string, number>[]): string {
-  const names = [...new Set(measured.flatMap((threads) => [...threads.keys()]))];
-  const all = names.map((name) => ({ name, time: median(measured.map((threads) => threads.get(name) ?? 0)) }));
-  const total = all.reduce((sum, { time }) => sum + time, 0);
-  return all
-    .filter(({ time }) => time > total / 100)
-    .map(({ name, time }) => `${name} ${time.toFixed(0)}`)
-    .join(", ");
-}
-
-interface Measured extends Record<"rate" | "node" | "postgres", number> {
-  readonly threads: ReadonlyMap<string, number>;
-  readonly failed: number;
-}
-
-async function measure(server: Measurable, load: Load, seconds: number): Promise<Measured> {
+async function measure(server: Server, load: Load, seconds: number) {
   const spent = async () => ({
     node: await processorSeconds(server.processId),
-    threads: await threadSeconds(server.processId),
     postgres: await postgresSeconds(server.postmaster),
     at: performance.now(),
   });
@@ -100,15 +72,12 @@ async function measure(server: Measurable, load: Load, seconds: number): Promise
     rate: (1_000 * succeeded) / (after.at - before.at),
     node: microseconds(before.node, after.node),
     postgres: microseconds(before.postgres, after.postgres),
-    threads: new Map(
-      Array.from(after.threads, ([name, time]) => [name, microseconds(before.threads.get(name) ?? 0, time)]),
-    ),
     failed,
   };
 }
 
 /** Sends requests over so many connections for some seconds: on each the next one when it has the response. */
-async function sendFor(seconds: number, { url }: Measurable, { path, headers = {}, connections }: Load) {
+async function sendFor(seconds: number, { url }: Server, { path, headers = {}, connections }: Load) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const end = performance.now() + 1_000 * seconds;
   let succeeded = 0;
@@ -125,12 +94,8 @@ async function sendFor(seconds: number, { url }: Measurable, { path, headers = {
   return { succeeded, failed };
 }
 
-const statusOf = (url: string, options: RequestOptions) =>
-  new Promise<number | undefined>((resolve, reject) => {
-    const onResponse = (response: IncomingMessage) =>
-      response
-        .resume()
-        .once("end", () => resolve(response.statusCode))
-        .once("error", reject);
-    get(url, options, onResponse).once("error", reject);
-  });
+async function statusOf(url: string, options: RequestOptions): Promise<number | undefined> {
+  const [response]: IncomingMessage[] = await once(get(url, options), "response");
+  if (response) await once(response.resume(), "end");
+  return response?.statusCode;
+}

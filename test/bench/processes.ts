@@ -3,13 +3,6 @@ import { readdir, readFile } from "node:fs/promises";
 /** Clock ticks a second in Linux's `/proc`. */
 const ticks = 100;
 
-interface Process {
-  readonly parent: number;
-  /** CPU seconds of the process itself, and of its children that have ended. */
-  readonly own: number;
-  readonly ended: number;
-}
-
 /** CPU seconds of a process, the sum of all its threads. NaN without Linux's `/proc`. */
 export async function processorSeconds(processId: number): Promise<number> {
   return (await read(`${processId}`))?.own ?? Number.NaN;
@@ -21,17 +14,6 @@ export async function residentMegabytes(processId: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1_024;
 }
 
-/** CPU seconds of the threads of a process, by the names of the threads. */
-export async function threadSeconds(processId: number): Promise<Map<string, number>> {
-  const tasks = `/proc/${processId}/task`;
-  const seconds = new Map<string, number>();
-  for (const id of await readdir(tasks).catch(() => [])) {
-    const name = (await readFile(`${tasks}/${id}/comm`, "utf8").catch(() => "")).trim();
-    seconds.set(name, (seconds.get(name) ?? 0) + ((await read(`${processId}/task/${id}`))?.own ?? 0));
-  }
-  return seconds;
-}
-
 /** CPU seconds of all backends of a PostgreSQL, including those that have ended. */
 export async function postgresSeconds(postmaster: number): Promise<number> {
   const ids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
@@ -41,8 +23,8 @@ export async function postgresSeconds(postmaster: number): Promise<number> {
   return backends.reduce((sum, each) => sum + (each?.own ?? 0), ended);
 }
 
-/** Reads a process, or a thread as `PROCESS/task/THREAD`. */
-async function read(id: string): Promise<Process | undefined> {
+/** A process, with the CPU seconds of itself, and of its children that have ended. */
+async function read(id: string) {
   const text = await readFile(`/proc/${id}/stat`, "utf8").catch(() => "");
   // The second field is a name in brackets, which may itself contain spaces and brackets.
   const fields = text

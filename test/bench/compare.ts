@@ -1,0 +1,148 @@
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import { freePort } from "../../infra/aws-local/http/free-port.ts";
+import { runningPostgres } from "../../infra/aws-local/postgres/cluster.ts";
+import { cachedBuild } from "../../infra/build/cached-build.ts";
+import { eventOf } from "../../infra/command/event.ts";
+import { defaultName } from "../../infra/local/database.ts";
+import type { Statement } from "../../infra/local/sql/query-plan.ts";
+import { startRecorder } from "../../infra/local/sql/sql.ts";
+import { comparison, rowsOf } from "./load.ts";
+import type { Row } from "./measure.ts";
+import { residentMegabytes } from "./processes.ts";
+
+export interface Server {
+  readonly url: string;
+  readonly processId: number;
+  /** The first process of the PostgreSQL that it uses. */
+  readonly postmaster: number;
+  close(): Promise<unknown>;
+}
+
+const root = join(import.meta.dirname, "../..");
+const contributors = 25_000;
+const connectionsOfLoads = [16, 1];
+
+/** Measures servers that end afterwards; `keep` takes each. Their data are in the directory. */
+async function withServers(
+  measure: (directory: string, keep: (starting: Promise<Server>) => Promise<Server>) => Promise<Row[]>,
+): Promise<Row[]> {
+  const directory = await mkdtemp(join(tmpdir(), "colophon-bench-"));
+  const servers: Server[] = [];
+  const keep = async (starting: Promise<Server>) => {
+    const server = await starting;
+    servers.push(server);
+    return server;
+  };
+  try {
+    return await measure(directory, keep);
+  } finally {
+    await Promise.all(servers.map((server) => server.close()));
+    await rm(directory, { recursive: true });
+  }
+}
+
+const serverOf = (child: ChildProcess, port: unknown, postmaster: number): Server => ({
+  url: `http://127.0.0.1:${port}`,
+  processId: child.pid ?? 0,
+  postmaster,
+  close: () => Promise.all([once(child, "exit"), child.kill()]),
+});
+
+/** The service as `npm start` runs it, of this checkout or another one, which has its packages. */
+async function startService(data: string, checkout = root): Promise<Server> {
+  const port = `${await freePort()}`;
+  const words = ["--port", port, "--data", data, "--no-uploads", "--scale", `${contributors}`];
+  const child = spawn(process.execPath, [join(checkout, "infra/local/start.ts"), ...words], {
+    cwd: checkout,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const isUp = async () => (await fetch(`http://127.0.0.1:${port}/publishers?limit=1`).catch(() => undefined))?.ok;
+  while (child.exitCode === null && !(await isUp())) await sleep(100);
+  const [postmaster] = (await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n");
+  return serverOf(child, port, Number(postmaster));
+}
+
+/** The statement that an endpoint sends for its sample event. */
+export interface Captured {
+  /** The endpoint's path in `functions`. */
+  readonly name: string;
+  /** Path and query of the request. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly statement: Statement;
+}
+
+async function capture(names: readonly string[]): Promise<Captured[]> {
+  const { outdir } = await cachedBuild();
+  const recorder = await startRecorder(outdir);
+  const captured: Captured[] = [];
+  for (const name of names) {
+    const event = (await eventOf(name)) as APIGatewayProxyEvent & { readonly headers: Record<string, string> };
+    const query = `${new URLSearchParams((event.queryStringParameters ?? {}) as Record<string, string>)}`;
+    const [statement] = await recorder.statementsOf(name, event);
+    const target = query === "" ? event.path : `${event.path}?${query}`;
+    captured.push({ name, target, headers: event.headers, statement });
+  }
+  await recorder.close();
+  return captured;
+}
+
+const slug = "contributor/slug";
+/** Milliseconds of Node's CPU: gateway, function and Data API together. */
+const slugProcessorMax = 1.5;
+
+/** Compares the whole local service with the least that sends the same statements (floor.ts), in turns. */
+export const compareWithFloor = () =>
+  withServers(async (directory, keep) => {
+    const captured = await capture(["contributors/list", slug, "contributor/random", "admin-roles/list"]);
+    const ours = await keep(startService(join(directory, "ours")));
+    const startFloor = async () => {
+      const databaseUrl = `${await runningPostgres(join(directory, "ours/postgres"))}/${defaultName}`;
+      const child = fork(join(import.meta.dirname, "floor.ts"), [databaseUrl, JSON.stringify(captured)]);
+      const [port] = await once(child, "message");
+      return serverOf(child, port, ours.postmaster);
+    };
+    const floor = await keep(startFloor());
+    const rows: Row[] = [];
+    for (const { name, target: path, headers } of captured) {
+      for (const connections of connectionsOfLoads) {
+        const compared = await comparison(ours, floor, { path, headers, connections });
+        rows.push(...rowsOf(`${name}, ${connections} connections`, compared));
+        if (name !== slug || connections === 1) continue;
+        const value = compared.node.ours / 1_000;
+        rows.push({ what: "  Node's CPU a request", value, unit: "ms", bound: slugProcessorMax });
+      }
+    }
+    return rows;
+  });
+
+const requests = {
+  list: "/contributors?client=1&limit=50",
+  // Names of as many made-up contributors as in checkouts that make up other names.
+  search: "/contributors?client=1&limit=50&search=oda",
+  slug: "/contributor/slug/made-up-777",
+};
+const megabytesMax = 900;
+
+/** Compares `npm start` with that of another checkout, in turns. */
+export const compareCheckouts = (checkout: string) =>
+  withServers(async (directory, keep) => {
+    const ours = await keep(startService(join(directory, "ours")));
+    const theirs = await keep(startService(join(directory, "theirs"), resolve(checkout)));
+    const rows: Row[] = [];
+    for (const connections of connectionsOfLoads) {
+      for (const [name, path] of Object.entries(requests)) {
+        const compared = await comparison(ours, theirs, { path, connections });
+        rows.push(...rowsOf(`${name}, ${connections} connections`, compared));
+      }
+    }
+    const [value, other] = await Promise.all([ours, theirs].map(({ processId }) => residentMegabytes(processId)));
+    rows.push({ what: `memory (theirs ${other?.toFixed(0)} MB)`, value: value ?? 0, unit: "MB", bound: megabytesMax });
+    return rows;
+  });
