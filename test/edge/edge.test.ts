@@ -46,20 +46,11 @@ beforeEach(() => {
   forwarded = [];
 });
 
-const urls = () => forwarded.map(({ url }) => url);
 const cookie = () => ({ Cookie: `refreshToken=${administrator.token}` });
 
 describe.skipIf(!hasSharedCache)("The door behind the edge", () => {
   const direct = (path: string, init: RequestInit = {}) => fetch(gateway.url + path, init);
   const paths = ["/publishers?limit=1", "/admin-roles", "/session"];
-
-  it("is open to the edge, whatever key a visitor sends", async () => {
-    for (const path of paths)
-      expect([path, (await cache.send(path, { headers: { ...cookie(), "x-api-key": "mine" } })).status]).toEqual([
-        path,
-        200,
-      ]);
-  });
 
   it("returns 403 in the envelope without a key, and by a wrong one, which the panel can read", async () => {
     for (const path of paths)
@@ -72,9 +63,12 @@ describe.skipIf(!hasSharedCache)("The door behind the edge", () => {
       }
   });
 
-  it("is open by the current key and by the next one, so that they can be exchanged", async () => {
-    for (const each of [key, nextKey])
-      expect((await direct("/publishers?limit=1", { headers: { "x-api-key": each } })).status).toBe(200);
+  it("is open by the current key and by the next one, and to the edge, whatever key a visitor sends", async () => {
+    for (const path of paths) {
+      for (const each of [key, nextKey])
+        expect((await direct(path, { headers: { ...cookie(), "x-api-key": each } })).status).toBe(200);
+      expect((await cache.send(path, { headers: { ...cookie(), "x-api-key": "mine" } })).status).toBe(200);
+    }
   });
 
   it("needs no key for a preflight, and none to say that there is no such route", async () => {
@@ -102,41 +96,9 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
     expect(forwarded).toHaveLength(2);
   });
 
-  it("sends one request to the origin for fifty at the same time, uncached or just expired", async () => {
+  it("has only the declared parameters and gzip in its cache key, and sends nothing else of a visitor", async () => {
     const { slug } = await aContributor(stack.sql);
-    const fifty = () => Promise.all(Array.from({ length: 50 }, () => cache.send(`/contributor/slug/${slug}`)));
-
-    const first = await fifty();
-    expect(first.map(({ status }) => status)).toEqual(Array(50).fill(200));
-    expect(forwarded).toHaveLength(1);
-
-    await cache.advance(601);
-    const second = await fifty();
-    expect(second.map(({ status }) => status)).toEqual(Array(50).fill(200));
-    await expect.poll(async () => (await cache.send(`/contributor/slug/${slug}`)).cache).toBe("HIT");
-    expect(forwarded).toHaveLength(2);
-  });
-
-  it("has only the declared parameters and gzip in its cache key", async () => {
-    const read = (search: string, headers = {}) => cache.send(`/contributors?client=1&limit=5${search}`, { headers });
-    await read("");
-    forwarded = [];
-
-    for (const search of ["&utm_source=mail", "&LIMIT=7", "&limit_=8", "&callback=x&_=1"])
-      expect(await read(search)).toMatchObject({ cache: "HIT" });
-    for (const headers of [cookie(), { Origin: "https://a.example.com" }, { "X-Forwarded-For": "192.0.2.7" }])
-      expect(await read("", headers)).toMatchObject({ cache: "HIT" });
-    expect(forwarded).toEqual([]);
-
-    for (const search of ["&offset=1", "&search=a", "&order=name-desc", "&lang=de"])
-      expect(await read(search)).toMatchObject({ cache: "MISS" });
-    expect(await read("", { "Accept-Encoding": "br, gzip" })).toMatchObject({ cache: "MISS" });
-    expect(await read("", { "Accept-Encoding": "gzip, deflate" })).toMatchObject({ cache: "HIT" });
-  });
-
-  it("does not send a visitor's cookies, headers and undeclared parameters to the origin", async () => {
-    const { slug } = await aContributor(stack.sql);
-    const headers = {
+    const secrets = {
       ...cookie(),
       Origin: "https://secret.example.com",
       Referer: "https://secret.example.com/",
@@ -146,43 +108,26 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
       "X-Secret": "secret",
       "If-None-Match": '"secret"',
     };
-    for (const path of [
-      `/contributor/slug/${slug}?secret=1`,
-      "/publishers?limit=5&secret=1",
-      "/contributor/random?secret=1",
-    ])
-      await cache.send(path, { headers });
-
+    for (const [path, undeclared] of [
+      ["/contributors?client=1&limit=5", ["&secret=mail", "&LIMIT=7", "&limit_=8", "&callback=secret&_=1"]],
+      [`/contributor/slug/${slug}`, ["?secret=1"]],
+    ] as const) {
+      expect(await cache.send(`${path}${undeclared[0]}`, { headers: secrets })).toMatchObject({ cache: "MISS" });
+      for (const search of ["", ...undeclared])
+        expect(await cache.send(`${path}${search}`)).toMatchObject({
+          cache: "HIT",
+          text: expect.not.stringContaining("secret"),
+        });
+    }
+    await cache.send("/contributor/random?secret=1", { headers: secrets });
     expect(forwarded).toHaveLength(3);
     expect(JSON.stringify(forwarded)).not.toMatch(/secret|refreshToken/);
-    const other = await cache.send(`/contributor/slug/${slug}`);
-    expect(other.cache).toBe("HIT");
-    expect(JSON.stringify(other)).not.toContain("secret");
-  });
 
-  it("responds to HEAD, and by 304 for a matching ETag, from the cached response of a GET", async () => {
-    const { slug } = await aContributor(stack.sql);
-    const { headers } = await cache.send(`/contributor/slug/${slug}`);
-
-    expect(await cache.send(`/contributor/slug/${slug}`, { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
-    const again = { headers: { "If-None-Match": String(headers.etag) } };
-    expect(await cache.send(`/contributor/slug/${slug}`, again)).toMatchObject({ status: 304, cache: "HIT" });
-    expect(forwarded).toHaveLength(1);
-  });
-
-  it("forgets what has an invalidated tag, whole and in any case, and shows no tags", async () => {
-    const [one, other] = [await aContributor(stack.sql), await aContributor(stack.sql)];
-    const [url, otherUrl] = [`/contributor/slug/${one.slug}`, `/contributor/slug/${other.slug}`];
-    const results = [await cache.send(url), await cache.send(otherUrl), await cache.send(url)];
-    for (const { headers } of results) expect(headers["cache-tag"]).toBeUndefined();
-
-    await cache.invalidate([`#contributor-${one.id}5`, `#ontributor-${one.id}`, "#contributor", "#contributor-.*"]);
-    expect(await cache.send(url)).toMatchObject({ cache: "HIT" });
-    await cache.invalidate(["#publisher-1", `#CONTRIBUTOR-${one.id}`]);
-    expect(await cache.send(url)).toMatchObject({ cache: "MISS" });
-    expect(await cache.send(otherUrl)).toMatchObject({ cache: "HIT" });
-    await cache.invalidate(["/*"]);
-    expect(await cache.send(otherUrl)).toMatchObject({ cache: "MISS" });
+    const read = (search: string, headers = {}) => cache.send(`/contributors?client=1&limit=5${search}`, { headers });
+    for (const search of ["&offset=1", "&search=a", "&order=name-desc", "&lang=de"])
+      expect(await read(search)).toMatchObject({ cache: "MISS" });
+    expect(await read("", { "Accept-Encoding": "br, gzip" })).toMatchObject({ cache: "MISS" });
+    expect(await read("", { "Accept-Encoding": "gzip, deflate" })).toMatchObject({ cache: "HIT" });
   });
 
   it("does not cache administrative responses, random slugs and errors", async () => {
@@ -200,26 +145,9 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
     const results = [];
     for (const path of [...paths, ...paths]) results.push(await cache.send(path, { headers: cookie() }));
 
-    expect(results.map(({ status }) => status)).toEqual([
-      200, 200, 200, 200, 404, 400, 400, 404, 200, 200, 200, 200, 404, 400, 400, 404,
-    ]);
-    expect(urls()).toEqual([...paths, ...paths]);
+    const statuses = [200, 200, 200, 200, 404, 400, 400, 404];
+    expect(results.map(({ status }) => status)).toEqual([...statuses, ...statuses]);
+    expect(forwarded.map(({ url }) => url)).toEqual([...paths, ...paths]);
     for (const { headers } of results) expect(headers["x-cache"] ?? "MISS").toBe("MISS");
-  });
-
-  it("forwards the panel's requests with cookies and preflights", async () => {
-    const preflight = { method: "OPTIONS", headers: { Origin: panelOrigin, "Access-Control-Request-Method": "POST" } };
-    expect((await cache.send("/admin-contributors/add", preflight)).headers).toMatchObject({
-      "access-control-allow-origin": panelOrigin,
-      "access-control-allow-credentials": "true",
-    });
-
-    const body = JSON.stringify({ first_name: "Passed" });
-    const headers = { ...cookie(), Origin: panelOrigin, "Content-Type": "application/json", "Idempotency-Key": "once" };
-    for (const _ of [1, 2])
-      expect(await cache.send("/admin-contributors/add?client=1", { method: "POST", headers, body })).toMatchObject({
-        status: 200,
-      });
-    expect(await stack.sql`select client_id from contributors where first_name = 'Passed'`).toEqual([{ client_id: 1 }]);
   });
 });
