@@ -1,8 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isNavigation, isPublic } from "../../lib/contract/declare.ts";
-import { endpoints } from "../../lib/contract/endpoints.ts";
 import { finishSignIn } from "../../lib/contract/sign-in.ts";
 import { isAmong, isOrigin } from "../../lib/http/origins.ts";
 import type { PageHandler } from "../aws-local/api-gateway/server.ts";
@@ -17,7 +15,7 @@ import { avatars, covers, drawingPages } from "./demo/drawings.ts";
 import { loadDemo, readCatalogue } from "./demo/load.ts";
 import { scale } from "./demo/scale.ts";
 import { storeAvatars } from "./demo/store-avatars.ts";
-import { demoTokens, linkDemoUsers, renewTokens } from "./demo/users.ts";
+import { type DemoUser, renewTokens } from "./demo/users.ts";
 import { printLog, printRequests } from "./log.ts";
 import { docs } from "./pages/docs.ts";
 import { imagePages } from "./pages/images.ts";
@@ -48,8 +46,7 @@ export interface ServiceOptions extends DatabaseOptions {
 
 export interface LocalService {
   readonly url: string;
-  /** The demo users' tokens that work, each with what it permits. */
-  readonly tokens: readonly (readonly [token: string, description: string])[];
+  readonly users: readonly DemoUser[];
   close(): Promise<void>;
 }
 
@@ -67,7 +64,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const texts = newSignInSecrets();
   const stage = { database: database.name, allowedOrigins, imageBaseUrl: `${url}/images`, uploads, signIn };
   const edits = openEdits(report);
-  let tokens: LocalService["tokens"] = [];
+  let users: readonly DemoUser[] = [];
 
   const aws = await startAwsLocal({
     port,
@@ -97,12 +94,10 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       await loadData(lambda, databaseUrl, options);
       if (uploads && s3Url) await storeAvatars(databaseUrl, s3Url, key);
       // Anyone who opens the page can be each of these users, so a database on another machine has none.
-      const users = isLoopback(databaseUrl) ? await linkDemoUsers(databaseUrl, signIn.issuer) : [];
-      if (isLoopback(databaseUrl)) {
-        const { valid, renewed } = await withConnection(databaseUrl, renewTokens);
-        tokens = Object.entries(demoTokens).filter(([token]) => valid.includes(token));
-        for (const token of renewed) report(`${token} works again: its session had been ended`);
-      }
+      if (isLoopback(databaseUrl))
+        users = await withConnection(databaseUrl, (client) => renewTokens(client, signIn.issuer));
+      for (const { token, isRenewed } of users)
+        if (isRenewed) report(`${token} works again: its session had been ended`);
       const catalogue = await readCatalogue();
       return [
         printRequests,
@@ -126,7 +121,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   if (uploads) schedules.push(schedule(aws.lambda, "ops-remove-images", 10 * minute));
   return {
     url,
-    tokens,
+    users,
     async close() {
       for (const end of schedules) end();
       edits.close();
@@ -136,28 +131,24 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
 }
 
 /**
- * Says once of each origin that its pages are refused on administrative paths, and what would allow them. It never
- * responses.
+ * Says once of each origin that its pages are refused, and what would allow them. It never responds. A response for any
+ * origin has `*`.
  */
 function reportForeignOrigins(allowedOrigins: readonly string[], report: (line: string) => void): PageHandler {
   const reported = new Set<string>();
-  return ({ headers: { origin }, url = "" }) => {
-    if (origin === undefined || reported.has(origin) || isAmong(allowedOrigins, origin) || !isAdministrative(url))
-      return false;
-    reported.add(origin);
-    const setting = isOrigin(origin)
-      ? `npm start -- --origin ${origin} (on AWS "allowedOrigins" in infra/stages.ts) would allow it`
-      : "only a page with an origin of its own can be allowed";
-    report(`Refused a page of the origin ${origin}: ${setting}`);
+  return ({ headers: { origin } }, response) => {
+    if (origin === undefined || isAmong(allowedOrigins, origin)) return false;
+    response.once("close", () => {
+      if (reported.has(origin) || response.hasHeader("access-control-allow-origin")) return;
+      reported.add(origin);
+      const setting = isOrigin(origin)
+        ? `npm start -- --origin ${origin} (on AWS "allowedOrigins" in infra/stages.ts) would allow it`
+        : "only a page with an origin of its own can be allowed";
+      report(`Refused a page of the origin ${origin}: ${setting}`);
+    });
     return false;
   };
 }
-
-const resourceOf = (path: string) => path.split(/[/?]/)[1];
-const administrativeResources = new Set(
-  endpoints.filter((each) => !isPublic(each) && !isNavigation(each)).map(({ path }) => resourceOf(path)),
-);
-const isAdministrative = (url: string) => administrativeResources.has(resourceOf(url));
 
 const minute = 60_000;
 const day = 24 * 60 * minute;

@@ -67,11 +67,11 @@ function stopOnSignals(service: LocalService): void {
   process.once("SIGINT", stop).once("SIGTERM", stop);
 }
 
-function welcome({ url, tokens }: LocalService, directory: string): string {
-  const shown = tokens.map(([token, description]) => `    ${token.padEnd(22)}${description}`);
+function welcome({ url, users }: LocalService, directory: string): string {
+  const shown = users.map(({ token, description }) => `    ${token.padEnd(22)}${description}`);
   const requests = [
     `curl '${url}/contributors?client=1&limit=3'`,
-    ...(tokens.length > 0
+    ...(users.length > 0
       ? [
           `curl '${url}/contributor/slug/ursula-k-le-guin'`,
           `curl --cookie refreshToken=local-administrator '${url}/admin-users?limit=3'`,

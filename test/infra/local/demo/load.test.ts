@@ -15,8 +15,9 @@ describe("The demo data", () => {
     await stack.sql`insert into users (username, slug) values ('editor', 'editor')`;
 
     // A user of that name is not a demo user.
-    expect(await withConnection(urlOf(), renewTokens)).toEqual({ valid: [], renewed: [] });
+    expect(await withConnection(urlOf(), (client) => renewTokens(client, "http://localhost/provider"))).toEqual([]);
     expect(await stack.sql`select from refresh_tokens`).toHaveLength(0);
+    expect(await stack.sql`select from identities`).toHaveLength(0);
     expect((await stack.sql`select from contributors`).length).toBeGreaterThan(0);
   });
 
