@@ -1,14 +1,11 @@
 import lock from "../../package-lock.json" with { type: "json" };
 
-/** What the lock file has of a package. */
+/** What the lock file has of a package. A link is in this repository; the hash of a tarball covers what is bundled in it. */
 interface Locked {
   readonly [field: string]: unknown;
-  readonly version?: string;
   readonly integrity?: string;
   readonly resolved?: string;
-  /** It is in this repository. */
   readonly link?: boolean;
-  /** It is in the tarball of the package that depends on it, whose hash covers it. */
   readonly inBundle?: boolean;
 }
 
@@ -16,17 +13,14 @@ interface Locked {
  * What the lock file leaves to trust: packages without a hash, which npm would install whatever they contain, and
  * packages that are not from npm's registry.
  */
-export function problemsOf(packages: Readonly<Record<string, Locked>>): string[] {
-  const installed = Object.entries(packages).filter(([path, { link }]) => path.includes("node_modules/") && !link);
-  return [
-    ...installed
-      .filter(([, { integrity, inBundle }]) => integrity === undefined && !inBundle)
-      .map(([path, { version }]) => `${path} ${version} has no integrity`),
-    ...installed
-      .filter(([, { resolved = registry }]) => !resolved.startsWith(registry))
-      .map(([path, { resolved }]) => `${path} comes from ${resolved}`),
-  ].map((problem) => `package-lock.json: ${problem}`);
-}
+export const problemsOf = (packages: Readonly<Record<string, Locked>>): string[] =>
+  Object.entries(packages).flatMap(([path, { integrity, resolved = registry, link, inBundle }]) => {
+    if (!path.includes("node_modules/") || link) return [];
+    return [
+      ...(integrity || inBundle ? [] : [`package-lock.json: ${path} has no integrity`]),
+      ...(resolved.startsWith(registry) ? [] : [`package-lock.json: ${path} comes from ${resolved}`]),
+    ];
+  });
 
 const registry = "https://registry.npmjs.org/";
 
