@@ -90,23 +90,17 @@ function expectNew({ method, path, like }: NewEndpoint) {
   const parameterOf = (text: string) => /\{\w+\}/.exec(text)?.[0] ?? "no parameter";
   if (parameterOf(path) !== parameterOf(sibling.path))
     throw new UsageError(`The path of ${like} has ${parameterOf(sibling.path)}`);
-  const declaration = { path: path as `/${string}`, response: sibling.response };
-  const routes = anonymousRoutesOf(declaration);
-  const existing = endpoints.find(
-    (each) => each.method === method && anonymousRoutesOf(each).some((route) => routes.includes(route)),
-  );
+  const routes = routesOf({ path: path as `/${string}` });
+  const isTaken = (route: string) => routes.includes(route);
+  const existing = endpoints.find((each) => each.method === method && routesOf(each).some(isTaken));
   if (existing) throw new UsageError(`${method} ${path} exists already, as ${endpointPath(existing)}`);
-  const name = endpointPath(declaration);
+  const name = endpointPath({ path: path as `/${string}`, response: sibling.response });
   if (existsSync(join(import.meta.dirname, `../../functions/${name}.ts`)))
     throw new UsageError(`There is functions/${name}.ts already`);
   const withoutParameter = (text: string) => text.replace(/\/\{\w+\}$/, "");
   const renames: Record<string, string> = { [withoutParameter(sibling.path)]: withoutParameter(path), [like]: name };
   return { name, renames };
 }
-
-/** The routes of an endpoint, whatever their parameters are called. */
-const anonymousRoutesOf = (declaration: Parameters<typeof routesOf>[0]) =>
-  routesOf(declaration).map((route) => route.replace(/\{\w+\}/, "{}"));
 
 /** `publishers/countries` like `getRandomPublisher` is `getPublishersCountries`, and `POST admin-users/ban` is `banUser`. */
 function nameOf(name: string, method: string, declared: string): string {
