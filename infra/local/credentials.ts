@@ -9,16 +9,12 @@ const fileIn = (directory: string) => join(directory, "credentials");
  * ignore the address of S3, which is for commands of this service.
  */
 export async function writeCredentials(directory: string, key: Key, s3Url?: string): Promise<void> {
-  const lines = [
-    "[default]",
-    `aws_access_key_id = ${key.accessKeyId}`,
-    `aws_secret_access_key = ${key.secretAccessKey}`,
-    ...(s3Url === undefined ? [] : [`s3_url = ${s3Url}`]),
-    "",
-  ];
+  const s3 = s3Url === undefined ? "" : `s3_url = ${s3Url}\n`;
+  const { accessKeyId, secretAccessKey } = key;
+  const text = `[default]\naws_access_key_id = ${accessKeyId}\naws_secret_access_key = ${secretAccessKey}\n${s3}`;
   // A file that is there already would keep its mode.
   await rm(fileIn(directory), { force: true });
-  await writeFile(fileIn(directory), lines.join("\n"), { mode: 0o600, flag: "wx" });
+  await writeFile(fileIn(directory), text, { mode: 0o600, flag: "wx" });
 }
 
 /** The key of the service that runs over a directory, and where its S3 is. */
@@ -26,7 +22,7 @@ export async function readCredentials(directory: string): Promise<Key & { readon
   const text = await readFile(fileIn(directory), "utf8").catch((cause) => {
     throw new Error(`There are no credentials in ${directory}: is npm start running?`, { cause });
   });
-  const [, accessKeyId = "", secretAccessKey = ""] =
-    /aws_access_key_id = (\S+)\naws_secret_access_key = (\S+)/.exec(text) ?? [];
-  return { accessKeyId, secretAccessKey, s3Url: /^s3_url = (\S+)$/m.exec(text)?.[1] };
+  const valueFor = (name: string) => new RegExp(`^${name} = (\\S+)$`, "m").exec(text)?.[1];
+  const [accessKeyId = "", secretAccessKey = ""] = ["aws_access_key_id", "aws_secret_access_key"].map(valueFor);
+  return { accessKeyId, secretAccessKey, s3Url: valueFor("s3_url") };
 }

@@ -8,17 +8,14 @@ const variable = "COLOPHON_DATABASE_URL";
  * @throws {UsageError} also for a flag with a password: all users of this machine see the flags of its processes
  */
 export function databaseUrlFrom(flag: string | undefined): string | undefined {
-  const variableUrl = process.env[variable] || undefined;
+  const url = flag ?? (process.env[variable] || undefined);
   delete process.env[variable];
-  if (flag === undefined) return variableUrl && expectDatabaseUrl(variable, variableUrl);
-  const url = expectDatabaseUrl("--database", flag);
-  if (new URL(url).password === "") return url;
+  if (url === undefined) return undefined;
+  const { protocol, password } = URL.parse(url) ?? {};
+  if (protocol !== "postgres:" && protocol !== "postgresql:") {
+    const source = flag === undefined ? variable : "--database";
+    throw new UsageError(`${source} takes a URL like postgres://user@host/name`);
+  }
+  if (flag === undefined || !password) return url;
   throw new UsageError(`--database takes no password, which others would see: give the URL in ${variable}`);
-}
-
-function expectDatabaseUrl(source: string, text: string): string {
-  const protocol = URL.parse(text)?.protocol;
-  if (protocol === "postgres:" || protocol === "postgresql:") return text;
-  const found = protocol === undefined ? "" : `, not ${protocol}`;
-  throw new UsageError(`${source} takes a URL like postgres://user@host/name${found}`);
 }

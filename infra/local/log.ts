@@ -26,13 +26,6 @@ export const printRequests: PageHandler = ({ method, url = "" }, response) => {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-interface LoggedError {
-  readonly name: string;
-  readonly message: string;
-  readonly stack: string;
-  readonly cause?: unknown;
-}
-
 /** Fields that a developer who has just sent the request does not need. */
 const hidden = new Set(["level", "time", "requestId", "invocationId", "callerId", "cold", "streamed"]);
 const messageLengthMax = 160;
@@ -79,26 +72,24 @@ const clockTime = (time: unknown) =>
   (typeof time === "string" ? new Date(time) : new Date()).toTimeString().slice(0, 8);
 
 /** An error as functions log it, or as Lambda does, whose trace is a list of lines. */
-function errorOf(value: unknown): LoggedError | undefined {
-  if (typeof value !== "object" || value === null || !("message" in value) || value.message === undefined)
-    return undefined;
-  const { name = "Error", message, stack, cause } = value as Partial<LoggedError>;
-  return { name, message: `${message}`, stack: [stack ?? []].flat().join("\n"), cause };
+function errorOf(value: unknown) {
+  const { name = "Error", message, stack = [], cause } = (value ?? {}) as Fields;
+  return message === undefined ? undefined : { name, message: `${message}`, stack: [stack].flat().join("\n"), cause };
 }
 
-const isShort = (message: string) => message.length <= messageLengthMax;
+type LoggedError = NonNullable<ReturnType<typeof errorOf>>;
 
-function headOf({ name, message }: LoggedError): string {
-  const [first = ""] = message.split("\n");
-  return `${name}: ${isShort(first) ? first : `${first.slice(0, messageLengthMax)}…`}`;
-}
+const shortened = (line = "") => (line.length <= messageLengthMax ? line : `${line.slice(0, messageLengthMax)}…`);
+
+const headOf = ({ name, message }: LoggedError) => `${name}: ${shortened(message.split("\n")[0])}`;
 
 /** What the head leaves out: the rest of the message, where in this project it comes from, and its cause. */
 function traceOf({ message, stack, cause }: LoggedError): string[] {
   const [first = "", ...lines] = (stack || message).split("\n");
+  const [head = ""] = message.split("\n");
   const error = errorOf(cause);
   return [
-    ...(isShort(message.split("\n")[0] ?? "") ? [] : [first]),
+    ...(shortened(head) === head ? [] : [first]),
     ...lines.filter((line) => !foreignFrame.test(line)).map((line) => line.replace(/^ {4}(?=at )/, "")),
     ...(error ? [`caused by ${headOf(error)}`, ...traceOf(error)] : []),
   ];

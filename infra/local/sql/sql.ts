@@ -1,5 +1,4 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import type { Field } from "@aws-sdk/client-rds-data";
@@ -7,6 +6,7 @@ import type { APIGatewayProxyResult } from "aws-lambda";
 import { escapeLiteral } from "pg";
 import { format } from "sql-formatter";
 import { clientVariables } from "../../aws-local/client-variables.ts";
+import { listenToClients } from "../../aws-local/http/listen.ts";
 import { newKey } from "../../aws-local/http/signature.ts";
 import { startLambda } from "../../aws-local/lambda/lambda.ts";
 import { runningPostgres } from "../../aws-local/postgres/cluster.ts";
@@ -52,8 +52,7 @@ export async function startRecorder(outdir: string) {
         : [400, { code: "BadRequestException" }];
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(result));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const dataApiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url: dataApiUrl, close } = await listenToClients(server);
   const url = "http://localhost:3000";
   const stage = { database: defaultName, allowedOrigins: [url], imageBaseUrl: `${url}/images`, uploads: false };
   const variables = { ...clientVariables(newKey(), { dataApiUrl }), ...variablesOf(stage) };
@@ -69,7 +68,7 @@ export async function startRecorder(outdir: string) {
       const result = "error" in invocation ? invocation.error.errorMessage : textOf(invocation.result);
       throw new Error(`No statement is sent: ${result}`);
     },
-    close: () => new Promise((resolve) => server.close(resolve)),
+    close,
   };
 }
 
