@@ -1,10 +1,9 @@
 import { deadlineOf } from "../lib/aws/retry.ts";
 import { signOut } from "../lib/contract/sign-in.ts";
 import { closeSession } from "../lib/data-api/sign-in.ts";
-import { ContractError } from "../lib/http/errors.ts";
 import { rememberCaller } from "../lib/http/log.ts";
 import { pipeline } from "../lib/http/pipeline.ts";
-import { envelope } from "../lib/http/response.ts";
+import { ContractError, envelope } from "../lib/http/response.ts";
 import { digestsIn, isForeign } from "../lib/http/session.ts";
 import { forgetSession } from "../lib/sign-in/cookies.ts";
 

@@ -5,11 +5,10 @@ import { publicTimeouts, type RequestTimeouts, Unavailable, usualTimeouts } from
 import { type Declaration, isPublic } from "../contract/declare.ts";
 import { commonErrors, nothingChanged } from "../contract/errors.ts";
 import { exposedHeaders, isRepeatable } from "../contract/headers.ts";
-import { ContractError, messageOf } from "./errors.ts";
 import { responseHeaders } from "./headers.ts";
 import { log, logRequests, serializeError } from "./log.ts";
 import { allowedOrigins, isAmong } from "./origins.ts";
-import { envelope, type Middleware, type Response } from "./response.ts";
+import { ContractError, envelope, type Middleware, messageOf, type Response } from "./response.ts";
 
 /** Switches off middy's timer: calls have their own deadlines. */
 export const withoutTimeout = { timeoutEarlyInMillis: 0 } as const;

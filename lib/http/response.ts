@@ -1,6 +1,8 @@
 import type { Readable } from "node:stream";
 import type { MiddlewareObj } from "@middy/core";
 import type { APIGatewayProxyEvent } from "aws-lambda";
+import type { Declaration } from "../contract/declare.ts";
+import { commonErrors } from "../contract/errors.ts";
 
 /** What a handler returns to API Gateway: a REST proxy result, or the same with a streamed body. */
 export interface Response {
@@ -23,4 +25,25 @@ export const json = { "Content-Type": "application/json" } as const;
 /** The response envelope (lib/contract/README.md, "Response envelope"). */
 export function envelope(code: number, data: string, headers: Readonly<Record<string, string>> = {}): Response {
   return { statusCode: code, headers: { ...json, ...headers }, body: JSON.stringify({ data, code }) };
+}
+
+/** An error of the contract: a status, and a message if it is not the declared one. */
+export class ContractError extends Error {
+  override readonly name = "ContractError";
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message = "", headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** The message that is declared for a status of this endpoint. */
+export function messageOf(declaration: Pick<Declaration, "errors">, status: number): string {
+  const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
+  const message = messages[status];
+  if (message === undefined) throw new TypeError(`No message is declared for status ${status}`);
+  return message;
 }

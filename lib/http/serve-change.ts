@@ -5,13 +5,11 @@ import { type Declaration, endpointPath } from "../contract/declare.ts";
 import { invalidParameter } from "../contract/errors.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { change } from "../data-api/change.ts";
-import { idempotencyKeyOf, versionsOf } from "./conditions.ts";
-import { ContractError } from "./errors.ts";
-import { type Input, inputParser } from "./input.ts";
+import { type Input, idempotencyKeyOf, inputParser, versionsOf } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
 import { prepareNotification } from "./notify.ts";
 import { pipeline } from "./pipeline.ts";
-import { envelope } from "./response.ts";
+import { ContractError, envelope } from "./response.ts";
 import { guardOf } from "./session.ts";
 
 type ChangeDeclaration = Declaration & {

@@ -3,17 +3,16 @@ import { text } from "node:stream/consumers";
 import { constants, createGzip } from "node:zlib";
 import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
 import { deadlineFromNow, deadlineOf } from "../aws/retry.ts";
-import type { Declaration, ResponseBody, ResponseName } from "../contract/declare.ts";
+import type { Declaration, ResponseName } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
 import { pageLimitMax } from "../contract/parameters.ts";
 import { type Cursor, type ListQuery, type PageResult, readFirstPage, readPage } from "../data-api/list.ts";
 import { deliver, pieceBytes } from "./deliver.ts";
-import { ContractError } from "./errors.ts";
 import { acceptsGzip } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
 import { rememberCaller } from "./log.ts";
 import { pipeline, timeoutsOf } from "./pipeline.ts";
-import { json } from "./response.ts";
+import { ContractError, json } from "./response.ts";
 import { guardOf } from "./session.ts";
 
 type ListDeclaration = Declaration & { readonly response: ListResponses };
@@ -40,10 +39,7 @@ const compressed = { ...uncompressed, "Content-Encoding": "gzip" } as const;
  * Makes the Lambda handler of an endpoint that gives a list. By default a list has no limit, so it is streamed while
  * its pages are read, and memory does not grow with the catalogue.
  */
-export function serveList<const D extends ListDeclaration>(
-  declaration: D,
-  toQuery: (input: Input<D>) => ListQuery<ResponseBody<D["response"]["list"]>>,
-) {
+export function serveList<const D extends ListDeclaration>(declaration: D, toQuery: (input: Input<D>) => ListQuery) {
   const parse = inputParser(declaration);
   const timeouts = timeoutsOf(declaration);
   const streaming = { executionMode: executionModeStreamifyResponse };

@@ -1,21 +1,18 @@
+import type { Sql } from "sql-template-tag";
 import { deadlineOf } from "../aws/retry.ts";
-import type { Declaration, ResponseBody, ResponseName } from "../contract/declare.ts";
+import type { Declaration, ResponseName } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
-import { type RecordQuery, readRecord } from "../data-api/query.ts";
-import { ContractError } from "./errors.ts";
+import { readRecord } from "../data-api/query.ts";
 import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
 import { pipeline, timeoutsOf } from "./pipeline.ts";
-import { json } from "./response.ts";
+import { ContractError, json } from "./response.ts";
 import { guardOf } from "./session.ts";
 
 type RecordDeclaration = Declaration & { readonly response: { readonly record: ResponseName } };
 
 /** Makes the Lambda handler of an endpoint that shows one record. */
-export function serve<const D extends RecordDeclaration>(
-  declaration: D,
-  toQuery: (input: Input<D>) => RecordQuery<ResponseBody<D["response"]["record"]>>,
-) {
+export function serve<const D extends RecordDeclaration>(declaration: D, toQuery: (input: Input<D>) => Sql) {
   const parse = inputParser(declaration);
   const timeouts = timeoutsOf(declaration);
   return pipeline(declaration).handler(async (event, context) => {

@@ -3,9 +3,9 @@ import { parseCookie } from "cookie";
 import { type Declaration, needsCaller } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
 import type { Guard } from "../data-api/guard.ts";
-import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { allowedOrigins, isAmong } from "./origins.ts";
+import { ContractError } from "./response.ts";
 import { digestOf } from "./token.ts";
 
 /** What the statements of an endpoint check; undefined if it needs no caller. */

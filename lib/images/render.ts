@@ -2,10 +2,7 @@ import sharp from "sharp";
 import { openImage } from "./sharp.ts";
 
 /** An image as it is stored: WebP in two sizes, without metadata. */
-export interface Rendition {
-  readonly full: Buffer;
-  readonly scaled: Buffer;
-}
+export type Rendition = Awaited<ReturnType<typeof render>>;
 
 const fullPixelsMax = 1_024;
 const scaledPixelsMax = 256;
@@ -15,7 +12,7 @@ const scaledPixelsMax = 256;
  * full size; both images are made from these.
  * @throws when the format is not accepted, or the image is too large or broken
  */
-export async function render(bytes: Buffer): Promise<Rendition> {
+export async function render(bytes: Buffer) {
   const image = await openImage(bytes);
   const { data, info } = await image
     .autoOrient()

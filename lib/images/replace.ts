@@ -1,4 +1,4 @@
-import { ContractError } from "../http/errors.ts";
+import { ContractError } from "../http/response.ts";
 import { newKey, type Owner } from "./keys.ts";
 import { imagesIn, type RecordChange, removeOrphan } from "./orphans.ts";
 import { render } from "./render.ts";

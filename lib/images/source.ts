@@ -1,5 +1,5 @@
 import { commonErrors, invalidParameter } from "../contract/errors.ts";
-import { ContractError } from "../http/errors.ts";
+import { ContractError } from "../http/response.ts";
 
 /** Lambda accepts events of 6 MiB, headers included. So much Base64 is an image of 4.5 MB. */
 export const base64LengthMax = 6_000_000;

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { base64 } from "../../../infra/api/openapi/patterns.ts";
-import { ContractError } from "../../../lib/http/errors.ts";
+import { ContractError } from "../../../lib/http/response.ts";
 import { base64LengthMax, base64Of } from "../../../lib/images/source.ts";
 
 // As in a process that has compiled many patterns; set before the first one of the tested file is.
