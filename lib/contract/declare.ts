@@ -2,10 +2,8 @@ import type * as z from "zod/mini";
 import type { Permission } from "./permissions.ts";
 import type * as responses from "./responses.ts";
 
-/** Names of the response schemas in responses.ts; the OpenAPI document uses the same names for its components. */
+/** Names of the response schemas in responses.ts, of which no bundle contains more than these types; the OpenAPI document uses the same names for its components. */
 export type ResponseName = keyof typeof responses;
-/** The TypeScript type of a response. Functions import only the type, so no bundle contains the schemas. */
-export type ResponseBody<Name extends ResponseName> = z.infer<(typeof responses)[Name]>;
 
 type Parameters = Readonly<Record<string, z.ZodMiniType>>;
 

@@ -1,5 +1,4 @@
 import sql, { empty, raw, type Sql } from "sql-template-tag";
-import { deadlineFromNow } from "../aws/retry.ts";
 import { readLongText, readShortText, resultBytesMax, type TextRow } from "./chunks.ts";
 import { type Guard, guarded, statusOf } from "./guard.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
@@ -19,16 +18,10 @@ export interface Cursor {
 }
 
 /** The part of a page that one statement reads. */
-export interface Batch {
-  readonly after: Cursor | undefined;
-  readonly offset: number;
-  readonly limit: number;
-  /** A constant that the limit never exceeds. PostgreSQL knows it when it makes a generic plan for any limit. */
-  readonly limitMax: Sql;
-}
+export type Batch = Readonly<ReturnType<typeof batchOf>>;
 
 /** The query of an endpoint that gives a list. With a permission it may use `caller`. */
-export interface ListQuery<Item> {
+export interface ListQuery {
   /** The records of a batch in a total order: a select of their fields, among them `id`. */
   readonly page: (batch: Batch) => Sql;
   /** The name of the last field, if it is omitted when it is null. */
@@ -44,26 +37,13 @@ export interface ListQuery<Item> {
   readonly max?: Sql;
   /** All records are compared to count those that match, and again for the page: not if there are none. */
   readonly countsFirst?: boolean;
-  /** Only for the compiler: the type of a record. */
-  readonly item?: Item;
 }
 
-export interface PageResult {
-  readonly status: number;
-  /** The caller's id, if it is known. */
-  readonly caller: number | null;
-  readonly max: number;
-  /** How many records are in the text. */
-  readonly count: number;
-  /** The records as JSON, with commas between them. */
-  readonly text: string;
-  /** Where the next page begins; undefined after the last one. */
-  readonly next: Cursor | undefined;
-}
+export type PageResult = ReturnType<typeof resultOf>;
 
 interface Options {
   readonly guard?: Guard | undefined;
-  readonly deadline?: number;
+  readonly deadline: number;
 }
 
 const shortRowsMax = 400;
@@ -73,12 +53,8 @@ const longRowsMax = 2_000;
  * Reads the first page of a list. Nearly every list fits into a row and is read whole; of a longer one it reads as many
  * records as fit into a result.
  */
-export async function readFirstPage(
-  query: ListQuery<unknown>,
-  page: PageRequest,
-  options: Options,
-): Promise<PageResult> {
-  const { guard, deadline = deadlineFromNow() } = options;
+export async function readFirstPage(query: ListQuery, page: PageRequest, options: Options): Promise<PageResult> {
+  const { guard, deadline } = options;
   const batch = batchOf(page, shortRowsMax);
   const found = await readShortText(guarded(guard, selectShort(query, batch)), columnsOf(guard), deadline);
   if (found !== "too long") {
@@ -89,11 +65,7 @@ export async function readFirstPage(
 }
 
 /** Reads as many records of a page as fit into a result, and at least one. */
-export async function readPage(
-  query: ListQuery<unknown>,
-  page: PageRequest,
-  { guard, deadline = deadlineFromNow() }: Options = {},
-): Promise<PageResult> {
+export async function readPage(query: ListQuery, page: PageRequest, { guard, deadline }: Options): Promise<PageResult> {
   const select = selectLong(query, batchOf(page, longRowsMax));
   return resultOf(await readLongText(guarded(guard, select), sql`${columnsOf(guard)}, next_id, next_key`, deadline));
 }
@@ -101,15 +73,16 @@ export async function readPage(
 const usualRowsMax = 100;
 
 /** As many records of a page as one statement reads. */
-const batchOf = ({ after, offset = 0, limit }: PageRequest, rowsMax: number): Batch => ({
+const batchOf = ({ after, offset = 0, limit }: PageRequest, rowsMax: number) => ({
   after,
   offset,
   limit: Math.min(limit, rowsMax),
+  /** A constant that the limit never exceeds. PostgreSQL knows it when it makes a generic plan for any limit. */
   limitMax: raw(`${limit > usualRowsMax ? rowsMax : usualRowsMax}`),
 });
 
 /** The database joins the records of a page to one text: a row for each of them would take longer to deliver. */
-export const selectShort = (query: ListQuery<unknown>, batch: Batch): Sql => sql`
+export const selectShort = (query: ListQuery, batch: Batch): Sql => sql`
   ${query.found ? sql`with ${foundOf(query)}` : empty}
   ${query.countsFirst ? sql`, total as (select (${query.max}) as max)` : empty}
   select
@@ -121,7 +94,7 @@ export const selectShort = (query: ListQuery<unknown>, batch: Batch): Sql => sql
 `;
 
 /** The same as far as a result has room, and the last record, if the list goes on after it. */
-const selectLong = (query: ListQuery<unknown>, batch: Batch): Sql => sql`
+const selectLong = (query: ListQuery, batch: Batch): Sql => sql`
   with
     ${query.found ? sql`${foundOf(query)},` : empty}
     page as materialized (
@@ -152,25 +125,29 @@ const selectLong = (query: ListQuery<unknown>, batch: Batch): Sql => sql`
 `;
 
 /** If it is not materialized, PostgreSQL puts the select in where it is used, and so it uses an index. */
-export const foundOf = ({ found = empty, sortInMemory }: ListQuery<unknown>): Sql =>
+export const foundOf = ({ found = empty, sortInMemory }: ListQuery): Sql =>
   sql`found as ${sortInMemory ? empty : sql`not`} materialized (${found})`;
 
 /** JSON escapes quotes inside of a string, so only a field of a record can match. */
-const withoutNull = ({ optional }: ListQuery<unknown>, text: Sql): Sql =>
+const withoutNull = ({ optional }: ListQuery, text: Sql): Sql =>
   optional === undefined ? text : sql`replace(${text}, ${raw(`',"${optional}":null}'`)}, '}')`;
 
 const columnsOf = (guard: Guard | undefined): Sql => sql`, ${statusOf(guard)}, max, count`;
 
-function resultOf(found: TextRow | undefined): PageResult {
+function resultOf(found: TextRow | undefined) {
   if (found === undefined) throw new TypeError("A page has no row");
   const { text, row } = found;
   const id = row.length > 4 ? integerOrNull(row, 4) : null;
   return {
     status: integer(row, 0),
+    /** The caller's id, if it is known. */
     caller: integerOrNull(row, 1),
     max: integerOrNull(row, 2) ?? 0,
+    /** How many records are in the text. */
     count: integerOrNull(row, 3) ?? 0,
+    /** The records as JSON, with commas between them. */
     text: text ?? "",
+    /** Where the next page begins; undefined after the last one. */
     next: id === null ? undefined : { id, key: textOrNull(row, 5) },
   };
 }

@@ -4,17 +4,12 @@ import { type Guard, guarded, statusOf } from "./guard.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 
 /**
- * The query of an endpoint that shows a record: a select of its JSON as `body`; no row if there is none. For caches it
- * also gives the `tags` of what it shows, with commas between them, and the `current_slug` of a record that was found by
- * a former one. Behind a guard it may use `caller`, and instead gives the record's `version`, and a `warning` for the log.
+ * Reads a record by one statement. Only a body that exceeds a row of the Data API takes several.
+ * @param query a select of its JSON as `body`; no row if there is none. For caches it also gives the `tags` of what it
+ *   shows, with commas between them, and the `current_slug` of a record that was found by a former one. Behind a guard it
+ *   may use `caller`, and instead gives the record's `version`, and a `warning` for the log
  */
-export type RecordQuery<Body> = Sql & {
-  /** Only for the compiler: the type of the body. */
-  readonly body?: Body;
-};
-
-/** Reads a record by one statement. Only a body that exceeds a row of the Data API takes several. */
-export async function readRecord(query: RecordQuery<unknown>, guard: Guard | undefined, deadline: number) {
+export async function readRecord(query: Sql, guard: Guard | undefined, deadline: number) {
   const columns = guard ? sql`, version, warning` : sql`, tags, current_slug`;
   // `offset 0` makes PostgreSQL make the text once, and not wherever it is used.
   const select = sql`select cast(body as text) as text${columns} from (${query}) as record offset 0`;

@@ -1,8 +1,7 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { getAdminContributor, listAdminContributors } from "../contract/admin-contributors.ts";
-import type { Filters, QueryOf, ResponseBody } from "../contract/declare.ts";
+import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import type { RecordQuery } from "../data-api/query.ts";
 import { aliases, descriptions, links, listOf, relations } from "./contributors.ts";
 import { imageUrl, record } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
@@ -16,10 +15,7 @@ const fieldsOf = (include: QueryOf<typeof getAdminContributor>["include"]): Sql 
     .reduce((fields, [, field]) => sql`${fields}, ${field}`, empty);
 
 /** Contributors, unpublished ones included. */
-export const list = ({
-  include,
-  ...input
-}: Filters<typeof listAdminContributors>): ListQuery<ResponseBody<"AdminContributorListItem">> =>
+export const list = ({ include, ...input }: Filters<typeof listAdminContributors>): ListQuery =>
   listOf(input, {
     subject: "contributors",
     optional: "locked_by",
@@ -30,10 +26,7 @@ export const list = ({
   });
 
 /** A contributor; it takes the edit lock, unless the request says `lock=none`. */
-export const find = (
-  id: number | null,
-  { include, lock }: QueryOf<typeof getAdminContributor> = {},
-): RecordQuery<ResponseBody<"AdminContributor">> => sql`
+export const find = (id: number | null, { include, lock }: QueryOf<typeof getAdminContributor> = {}): Sql => sql`
   select version, warning, ${record(sql`
     id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
     coalesce(gender, '') as gender, ${links} as links, ${aliases} as aliases, ${descriptions} as descriptions,

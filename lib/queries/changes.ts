@@ -19,7 +19,7 @@ export interface Filters {
  * The ledger, newest first, with what each change did to rows (lib/changes/rows.sql).
  * @param isWhole with all rows of a change, however many; otherwise only those of changes of a few records
  */
-export const list = (filters: Filters, isWhole: boolean): ListQuery<unknown> => ({
+export const list = (filters: Filters, isWhole: boolean): ListQuery => ({
   page: ({ after, limit }) => {
     const newest = (found: Sql) => sql`
       (

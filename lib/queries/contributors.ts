@@ -1,8 +1,7 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { listContributors } from "../contract/contributors.ts";
-import type { Filters, ResponseBody } from "../contract/declare.ts";
+import type { Filters } from "../contract/declare.ts";
 import type { Batch, ListQuery } from "../data-api/list.ts";
-import type { RecordQuery } from "../data-api/query.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { countOf } from "./fragments/counters.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
@@ -26,10 +25,10 @@ interface Shown {
 }
 
 /** A list of contributors for the public or for administration. */
-export function listOf<Item>(
+export function listOf(
   { client, search, order }: Omit<Input, "include" | "lang">,
   { subject, filter = empty, fields, optional, joined = empty }: Shown,
-): ListQuery<Item> {
+): ListQuery {
   const { column, by } = catalogueOrders[order];
   return {
     found: sql`
@@ -53,7 +52,7 @@ export function listOf<Item>(
 }
 
 /** Published contributors. */
-export const list = ({ include = [], ...input }: Input): ListQuery<ResponseBody<"ContributorListItem">> =>
+export const list = ({ include = [], ...input }: Input): ListQuery =>
   listOf(input, {
     subject: "public contributors",
     filter: sql`public and`,
@@ -141,7 +140,7 @@ const relationFields = sql`
  * A published contributor, without relations to unpublished ones, by its slug or that of one that was merged into it. A
  * null slug finds none.
  */
-export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor">> => sql`
+export const find = (slug: string | null): Sql => sql`
   select
     ${record(sql`
       id, first_name, coalesce(last_name, '') as last_name, slug, ${imageUrl(sql`image`)} as image, gender,
@@ -159,11 +158,10 @@ export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor
   where public
 `;
 
-export const random = (client: number): RecordQuery<ResponseBody<"Slug">> =>
-  randomSlug(sql`contributors`, client, sql`public`);
+export const random = (client: number): Sql => randomSlug(sql`contributors`, client, sql`public`);
 
 /** Works of a contributor; none if it is unpublished. */
-export const works = (contributor: number | null, input: WorksInput): ListQuery<ResponseBody<"Work">> =>
+export const works = (contributor: number | null, input: WorksInput): ListQuery =>
   relatedWorks(
     sql`contributors as maker join series_contributors as link on link.contributor_id = maker.id and maker.public`,
     contributor,

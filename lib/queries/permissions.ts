@@ -1,10 +1,8 @@
-import sql from "sql-template-tag";
-import type { ResponseBody } from "../contract/declare.ts";
+import sql, { type Sql } from "sql-template-tag";
 import type { ListQuery } from "../data-api/list.ts";
-import type { RecordQuery } from "../data-api/query.ts";
 import { record } from "./fragments/json.ts";
 
-export const list = (): ListQuery<ResponseBody<"Permission">> => ({
+export const list = (): ListQuery => ({
   page: ({ after, limit }) => sql`
     select id, name, description
     from permissions
@@ -14,7 +12,7 @@ export const list = (): ListQuery<ResponseBody<"Permission">> => ({
   `,
 });
 
-export const find = (id: number | null): RecordQuery<ResponseBody<"Permission">> => sql`
+export const find = (id: number | null): Sql => sql`
   select version, null::text as warning, ${record(sql`id, name, description`)} as body
   from permissions
   where id = ${id}::bigint

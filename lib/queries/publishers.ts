@@ -1,8 +1,7 @@
-import sql from "sql-template-tag";
-import type { Filters, ResponseBody } from "../contract/declare.ts";
+import sql, { type Sql } from "sql-template-tag";
+import type { Filters } from "../contract/declare.ts";
 import type { listPublishers } from "../contract/publishers.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import type { RecordQuery } from "../data-api/query.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { countOf } from "./fragments/counters.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
@@ -12,10 +11,7 @@ import { nameAndAliases, namesContain } from "./fragments/search.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
 /** Publishers of all clients; by default in the order in which they were added. */
-export function list({
-  search,
-  order = "added-asc",
-}: Filters<typeof listPublishers>): ListQuery<ResponseBody<"PublisherListItem">> {
+export function list({ search, order = "added-asc" }: Filters<typeof listPublishers>): ListQuery {
   const { column, by } = catalogueOrders[order];
   return {
     found: sql`select *, ${column} as key from publishers where ${namesContain(nameAndAliases(sql`publishers`), search)}`,
@@ -41,7 +37,7 @@ const relationFields = sql`
   coalesce(${imageUrl(sql`related.image`)}, '') as image, related.slug
 `;
 
-export const find = (slug: string | null): RecordQuery<ResponseBody<"Publisher">> => sql`
+export const find = (slug: string | null): Sql => sql`
   select
     ${record(sql`
       id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
@@ -53,10 +49,9 @@ export const find = (slug: string | null): RecordQuery<ResponseBody<"Publisher">
   where slug = ${slug}::text
 `;
 
-export const random = (client: number): RecordQuery<ResponseBody<"Slug">> =>
-  randomSlug(sql`publishers`, client, sql`true`);
+export const random = (client: number): Sql => randomSlug(sql`publishers`, client, sql`true`);
 
-export const publications = (publisher: number | null, input: WorksInput): ListQuery<ResponseBody<"Publication">> =>
+export const publications = (publisher: number | null, input: WorksInput): ListQuery =>
   relatedWorks(
     sql`publishers as maker join series_publishers as link on link.publisher_id = maker.id`,
     publisher,

@@ -1,10 +1,8 @@
-import sql from "sql-template-tag";
-import type { ResponseBody } from "../contract/declare.ts";
+import sql, { type Sql } from "sql-template-tag";
 import type { ListQuery } from "../data-api/list.ts";
-import type { RecordQuery } from "../data-api/query.ts";
 import { record, records } from "./fragments/json.ts";
 
-export const list = (): ListQuery<ResponseBody<"RoleListItem">> => ({
+export const list = (): ListQuery => ({
   page: ({ after, limit }) => sql`
     select id, name, description, coalesce(permissions, 0) as permission_count, coalesce(total, 0) as user_count
     from
@@ -19,7 +17,7 @@ export const list = (): ListQuery<ResponseBody<"RoleListItem">> => ({
   `,
 });
 
-export const find = (id: number | null): RecordQuery<ResponseBody<"Role">> => sql`
+export const find = (id: number | null): Sql => sql`
   select version, null::text as warning, ${record(sql`
     id, name, coalesce(description, '') as description, is_default, ${permissions} as permissions
   `)} as body

@@ -1,8 +1,7 @@
 import sql, { type Sql } from "sql-template-tag";
 import type { getUser, listUsers } from "../contract/admin-users.ts";
-import type { Filters, QueryOf, ResponseBody } from "../contract/declare.ts";
+import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import type { RecordQuery } from "../data-api/query.ts";
 import { countOf } from "./fragments/counters.ts";
 import { imageUrl, instant, record, records } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
@@ -19,7 +18,7 @@ const orders = {
 /**
  * An index gives the ids of the page; other columns are read only for these users. A null role is an id that no role has.
  */
-export function list({ order, search, role }: Filters<typeof listUsers>): ListQuery<ResponseBody<"UserListItem">> {
+export function list({ order, search, role }: Filters<typeof listUsers>): ListQuery {
   const { column, by } = orders[order];
   const count = role === undefined ? countOf("users", sql`0`) : countOf("users of role", sql`${role}::bigint`);
   return {
@@ -58,10 +57,7 @@ const rolesWith = (description: Sql): Sql =>
   `);
 
 /** A user; it takes the edit lock, unless the request says `lock=none`. */
-export const find = (
-  id: number | null,
-  { lock }: QueryOf<typeof getUser> = {},
-): RecordQuery<ResponseBody<"User">> => sql`
+export const find = (id: number | null, { lock }: QueryOf<typeof getUser> = {}): Sql => sql`
   select version, warning, ${record(sql`
     id, slug, username, ${imageUrl(sql`image`)} as profile_image, ${instant(sql`registered`)} as registered, age_verified,
     exists (

@@ -1,6 +1,6 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { listWorks } from "../contract/contributors.ts";
-import type { Filters, ResponseBody } from "../contract/declare.ts";
+import type { Filters } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
 import { catalogueOrders, pageOfFound } from "./fragments/order.ts";
@@ -20,7 +20,7 @@ export function relatedWorks(
   id: number | null,
   { client, search, order, user_lang: language }: WorksInput,
   moreFields: Sql = empty,
-): ListQuery<ResponseBody<"Work"> & ResponseBody<"Publication">> {
+): ListQuery {
   const { column, by } = catalogueOrders[order];
   return {
     found: sql`

@@ -4,16 +4,13 @@ import sql, { join, type Sql } from "sql-template-tag";
 export type Search = readonly string[] | undefined;
 
 /** Where words are looked for: the keys of a name and its aliases as one text, in which no word goes across two lines. */
-export interface Names {
-  /** As the trigram index has it. */
-  readonly indexed: Sql;
-  /** As all records are read. */
-  readonly scanned: Sql;
-}
+type Names = ReturnType<typeof nameAndAliases>;
 
 /** The name and the aliases of a record of this table. Few have aliases, so the texts are joined only for those. */
-export const nameAndAliases = (table: Sql, aliasKeys: Sql = sql`${table}.alias_keys`): Names => ({
+export const nameAndAliases = (table: Sql, aliasKeys: Sql = sql`${table}.alias_keys`) => ({
+  /** As the trigram index has it. */
   indexed: sql`${table}.name_key || chr(10) || ${table}.alias_keys`,
+  /** As all records are read. */
   scanned: sql`
     case ${aliasKeys} when '' then ${table}.name_key else ${table}.name_key || chr(10) || ${aliasKeys} end
   `,

@@ -82,11 +82,10 @@ async function indexedRecords(word: string): Promise<number> {
 }
 
 const firstPage: Batch = { after: undefined, limit: 50, offset: 0, limitMax: sql`400` };
-const withFound = (query: ListQuery<unknown>, select: Sql) =>
-  query.found ? sql`with ${foundOf(query)} ${select}` : select;
-const page = (query: ListQuery<unknown>, batch: Partial<Batch> = {}): Sql =>
+const withFound = (query: ListQuery, select: Sql) => (query.found ? sql`with ${foundOf(query)} ${select}` : select);
+const page = (query: ListQuery, batch: Partial<Batch> = {}): Sql =>
   withFound(query, query.page({ ...firstPage, ...batch }));
-const max = (query: ListQuery<unknown>): Sql => withFound(query, sql`select (${query.max ?? empty})`);
+const max = (query: ListQuery): Sql => withFound(query, sql`select (${query.max ?? empty})`);
 const everybody = { client: 1, search: undefined };
 const wordsOf = (text: string) => z.parse(search, text);
 const searched = (text: string) => contributors.list({ client: 1, search: wordsOf(text), order: "name-asc" });
