@@ -22,15 +22,11 @@ export class Unavailable extends Error {
  * set.
  */
 
-/** How long the calls of a request may take. */
-export interface RequestTimeouts {
-  readonly timeoutInMilliseconds: number;
-  /** For the work before the first call and after the last one. */
-  readonly reserveInMilliseconds: number;
-}
+/** How long the calls of a request may take. The reserve is for the work before the first call and after the last one. */
+export type RequestTimeouts = Readonly<typeof usualTimeouts>;
 
 /** API Gateway waits for 29 s. */
-export const usualTimeouts: RequestTimeouts = { timeoutInMilliseconds: 24_000, reserveInMilliseconds: 5_000 };
+export const usualTimeouts = { timeoutInMilliseconds: 24_000, reserveInMilliseconds: 5_000 };
 
 /**
  * Of what visitors read: they have the response within 7 s. The edge waits for 8 s (infra/stacks/edge/edge.ts), and a

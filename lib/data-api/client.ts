@@ -1,4 +1,4 @@
-import { ExecuteStatementCommand, type Field, RDSDataClient, type SqlParameter } from "@aws-sdk/client-rds-data";
+import { ExecuteStatementCommand, type Field, RDSDataClient } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
 import { type AttemptOptions, deadlineFromNow, isClockError, isFault, retry, timeouts } from "../aws/retry.ts";
 import { sqlStateOf } from "./errors.ts";
@@ -75,13 +75,8 @@ export const execute = (statement: Sql, deadline = deadlineFromNow(), target = d
 
 /** Sends a statement once. */
 export async function send(statement: Sql, options?: AttemptOptions, target = database): Promise<readonly Row[]> {
-  const command = new ExecuteStatementCommand({
-    ...target,
-    sql: statement.statement,
-    parameters: statement.values.map(parameter),
-  });
   try {
-    const { records } = await client.send(command, options);
+    const { records } = await client.send(commandOf(statement, target), options);
     return records ?? [];
   } catch (error) {
     throw sqlStateOf(error) === schemaMissing ? new Error(releaseMissing, { cause: error }) : error;
@@ -91,9 +86,13 @@ export async function send(statement: Sql, options?: AttemptOptions, target = da
 const schemaMissing = "3F000";
 
 /** The Data API binds text as text, and numbers as bigint or double. So statements cast each parameter to its type. */
-export function parameter(value: unknown, index: number): SqlParameter {
-  return { name: String(index + 1), value: field(value) };
-}
+export const commandOf = ({ statement: sql, values }: Sql, target: Target, transactionId?: string) =>
+  new ExecuteStatementCommand({
+    ...target,
+    transactionId,
+    sql,
+    parameters: values.map((value, index) => ({ name: String(index + 1), value: field(value) })),
+  });
 
 /** `null` is a value; `undefined` is a programming error. */
 function field(value: unknown): Field {

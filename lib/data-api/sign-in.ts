@@ -21,10 +21,8 @@ export interface SignIn {
 }
 
 /** Claims an attempt for the session that it may open, before the callback requests tokens. 409: another request has done so. */
-export const claimAttempt = (
-  { digest, key, id }: Pick<SignIn, "digest" | "key" | "id">,
-  deadline: number,
-): Promise<Outcome> => makeSignIn({ digest, key, id }, deadline);
+export const claimAttempt = (request: Pick<SignIn, "digest" | "key" | "id">, deadline: number): Promise<Outcome> =>
+  makeSignIn(request, deadline);
 
 /**
  * Opens a session for the user whom an identity belongs to. 403: it belongs to no user. 409: the attempt has opened a

@@ -1,17 +1,14 @@
 import {
   BeginTransactionCommand,
   CommitTransactionCommand,
-  ExecuteStatementCommand,
   RDSDataClient,
   RollbackTransactionCommand,
 } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
 import { type AttemptOptions, retry, timeouts } from "../aws/retry.ts";
-import { client, database, parameter, type Row } from "./client.ts";
+import { client, commandOf, database, type Row } from "./client.ts";
 
 export type Send = (statement: Sql) => Promise<readonly Row[]>;
-
-const { resourceArn, secretArn } = database;
 
 /** No request waits for these statements; the Data API ends a statement after 45 s (Data API, "Limits"). */
 const statementTimeoutInMilliseconds = 50_000;
@@ -42,30 +39,20 @@ export async function transaction<Result>(
   const { transactionId } = options
     ? await begin(options)
     : await retry(begin, () => true, performance.now() + beginTimeoutInMilliseconds);
+  const { resourceArn, secretArn } = database;
+  const open = { resourceArn, secretArn, transactionId };
   const transactionClient = new RDSDataClient({ maxAttempts: 1, requestHandler: { connectionTimeout } });
   const send: Send = async (statement) => {
-    const { records } = await transactionClient.send(
-      new ExecuteStatementCommand({
-        ...database,
-        transactionId,
-        sql: statement.statement,
-        parameters: statement.values.map(parameter),
-      }),
-      options ?? statementTimeout(),
-    );
+    const command = commandOf(statement, database, transactionId);
+    const { records } = await transactionClient.send(command, options ?? statementTimeout());
     return records ?? [];
   };
   try {
     const result = await work(send);
-    await transactionClient.send(
-      new CommitTransactionCommand({ resourceArn, secretArn, transactionId }),
-      options ?? statementTimeout(),
-    );
+    await transactionClient.send(new CommitTransactionCommand(open), options ?? statementTimeout());
     return result;
   } catch (error) {
-    await transactionClient
-      .send(new RollbackTransactionCommand({ resourceArn, secretArn, transactionId }), statementTimeout())
-      .catch(() => undefined);
+    await transactionClient.send(new RollbackTransactionCommand(open), statementTimeout()).catch(() => undefined);
     throw error;
   }
 }
