@@ -5,7 +5,6 @@ import {
   done,
   execute,
   invalid,
-  long,
   probe,
   refused,
   row,
@@ -29,7 +28,7 @@ const missing = (member: string) =>
     [member]: null,
   });
 
-const one = (name: string, sql: string) => probe(`one statement with ${name}`, sql, row(long(1)));
+const one = (name: string, sql: string) => probe(`one statement with ${name}`, sql, row(1));
 const two = (name: string, sql: string) =>
   probe(`two statements with ${name}`, sql, invalid("Multistatements aren't supported."));
 const noSchema = invalid("The schema parameter isn't supported");

@@ -27,21 +27,25 @@ export interface Step {
  */
 export type Expected = Readonly<Record<string, unknown>>;
 
-/** Values by name. */
-export type Parameters = Readonly<Record<string, object>>;
+/** An integer, a text, a boolean, NULL or a field. */
+export type Value = number | string | boolean | null | object;
+export type Parameters = Readonly<Record<string, Value>>;
 
-export const long = (longValue: number) => ({ longValue });
 export const double = (doubleValue: number) => ({ doubleValue });
-export const text = (stringValue: string) => ({ stringValue });
-export const flag = (booleanValue: boolean) => ({ booleanValue });
 /** In base64, as it travels. */
 export const blob = (blobValue: string) => ({ blobValue });
-export const nothing = { isNull: true };
 
-/** One row of these fields. */
-export const row = (...fields: object[]) => ({ records: [fields] });
-/** Rows of one field each. */
-export const column = (...fields: object[]) => ({ records: fields.map((field) => [field]) });
+function fieldOf(value: Value): object {
+  if (value === null) return { isNull: true };
+  if (typeof value === "number") return { longValue: value };
+  if (typeof value === "string") return { stringValue: value };
+  return typeof value === "boolean" ? { booleanValue: value } : value;
+}
+
+/** One row of these values. */
+export const row = (...values: Value[]) => ({ records: [values.map(fieldOf)] });
+/** Rows of one value each. */
+export const column = (...values: Value[]) => ({ records: values.map((value) => [fieldOf(value)]) });
 export const updated = (numberOfRecordsUpdated: number) => ({ numberOfRecordsUpdated, records: undefined });
 /** Any response but an error. */
 export const done: Expected = { error: undefined };
@@ -63,7 +67,7 @@ export const probe = (name: string, sql: string, expected: Expected, extra: obje
   scenario(name, execute(sql, expected, extra));
 
 /** A probe of one value, named by its expression. */
-export const value = (expression: string, field: object) => probe(expression, `select ${expression}`, row(field));
+export const value = (expression: string, value: Value) => probe(expression, `select ${expression}`, row(value));
 
 /** A probe of one statement with parameters. */
 export const bound = (name: string, sql: string, parameters: Parameters, expected: Expected) =>
@@ -104,7 +108,8 @@ export const meanwhile = (step: Step): Step => ({ ...step, meanwhile: true });
 export const after = (milliseconds: number, step: Step): Step => ({ ...step, after: milliseconds });
 
 function toParameters(parameters: Parameters): SqlParameter[] {
-  return Object.entries(parameters).map(([name, field]) => {
+  return Object.entries(parameters).map(([name, value]) => {
+    const field = fieldOf(value);
     const isBlob = "blobValue" in field;
     return { name, value: (isBlob ? { blobValue: Buffer.from(`${field.blobValue}`, "base64") } : field) as Field };
   });

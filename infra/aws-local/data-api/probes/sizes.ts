@@ -1,4 +1,4 @@
-import { bound, bySource, invalid, long, probe, row, text, transaction, unsupported } from "./probe.ts";
+import { bound, bySource, invalid, probe, row, transaction, unsupported } from "./probe.ts";
 import * as source from "./sources.ts";
 
 const tooLarge = unsupported("The result exceeds the size limit 1 MB.");
@@ -14,11 +14,11 @@ export const sizes = bySource({
   [source.ez4]: [
     probe("1 MiB of values, 4 bytes a column and 2 a row", uuids(rowsMax), { records: `${rowsMax} rows` }),
     probe("one row more", uuids(rowsMax + 1), tooLarge),
-    bound("1 MiB in characters of two bytes", accents, { n: long(522) }, { records: "522 rows" }),
-    bound("more of them", accents, { n: long(523) }, tooLarge),
+    bound("1 MiB in characters of two bytes", accents, { n: 522 }, { records: "522 rows" }),
+    bound("more of them", accents, { n: 523 }, tooLarge),
   ],
   [source.proxyNotes]: [
-    transaction("after too large a result", [uuids(30_000), tooLarge], ["select 1", row(long(1))]),
+    transaction("after too large a result", [uuids(30_000), tooLarge], ["select 1", row(1)]),
     transaction(
       "a large result by a cursor",
       `declare large cursor for ${uuids(30_000)}`,
@@ -27,11 +27,11 @@ export const sizes = bySource({
     ),
   ],
   [source.limitations]: [
-    probe("a row of 64 KiB", "select repeat('x', 65530)", row(text("65530 characters"))),
+    probe("a row of 64 KiB", "select repeat('x', 65530)", row("65530 characters")),
     probe("a row of more", "select repeat('x', 65531)", unsupported("Packet for query is too large")),
   ],
   [source.model]: [
-    probe("a statement of 65,536 characters", statement(65_536), row({ booleanValue: false })),
+    probe("a statement of 65,536 characters", statement(65_536), row(false)),
     probe(
       "a statement of one more",
       statement(65_537),
@@ -40,11 +40,11 @@ export const sizes = bySource({
     bound(
       "a request of nearly 4 MiB",
       "select length(:p)",
-      { p: text("x".repeat(4 * mebibyte - 5000)) },
-      row(long(4 * mebibyte - 5000)),
+      { p: "x".repeat(4 * mebibyte - 5000) },
+      row(4 * mebibyte - 5000),
     ),
   ],
   [source.unproved]: [
-    bound("a request of more", "select length(:p)", { p: text("x".repeat(4 * mebibyte)) }, { status: 413 }),
+    bound("a request of more", "select length(:p)", { p: "x".repeat(4 * mebibyte) }, { status: 413 }),
   ],
 });
