@@ -1,23 +1,26 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, parse } from "node:path";
 import { promisify } from "node:util";
 import { transform } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import manifest from "../../../lib/client/package.json" with { type: "json" };
+import service from "../../../package.json" with { type: "json" };
 import { operations } from "../../contract/operations.ts";
 import { differenceBy } from "../../support/difference.ts";
 import { readmeExample } from "../../support/readme-examples.ts";
 import { useStack } from "../../support/stack.ts";
 
-/* The README's examples, those it links to, and those of the guide and the document are compiled, run, and compared with what they are to change. */
+/* The package, and the README's examples, those it links to, and those of the guide and the document are compiled, run, and compared with what they are to change. */
 
 const root = join(import.meta.dirname, "../../..");
 const packageFolder = join(root, "lib/client");
 const run = promisify(execFile);
 const stack = useStack({ from: "demo" });
 let project: string;
+/** The packages that are there after the client's installation. */
+let installed: readonly string[];
 
 /** What Node.js lacks of a browser: the page's cookie. The first response to a change is lost. */
 const browser = `
@@ -77,8 +80,12 @@ beforeAll(async () => {
   `;
   project = await mkdtemp(join(tmpdir(), "colophon-client-"));
   const modules = join(project, "node_modules");
-  for (const file of ["package.json", ...manifest.files])
-    await cp(join(packageFolder, file), join(modules, "colophon-client", file), { recursive: true });
+  await write("package.json", JSON.stringify({ type: "module" }));
+  await run("npm", ["pack", "--silent", packageFolder], { cwd: project });
+  // Without a network, so that nothing but the package is there to install.
+  const flags = ["--offline", "--no-audit", "--no-fund"];
+  await run("npm", ["install", ...flags, `./${manifest.name}-${manifest.version}.tgz`], { cwd: project });
+  installed = (await readdir(modules)).filter((name) => !name.startsWith("."));
   for (const name of ["react", "react-dom", "@types/react", "@types/node", "@tanstack/react-query"]) {
     await mkdir(dirname(join(modules, name)), { recursive: true });
     await symlink(join(root, "node_modules", name), join(modules, name));
@@ -87,7 +94,6 @@ beforeAll(async () => {
   await write("node_modules/next/package.json", exported);
   await write("node_modules/next/navigation.js", 'export const notFound = () => { throw new Error("404"); };');
   await write("node_modules/next/navigation.d.ts", "export declare function notFound(): never;");
-  await write("package.json", JSON.stringify({ type: "module" }));
   await write("browser.mjs", browser);
   for (const heading of ["Website", "Panel"]) await write(`${heading}.ts`, await readmeExample(heading));
   const [, guide = ""] = /^```ts\n(.*?)^```$/ms.exec(await readFile(join(root, "lib/contract/guide.md"), "utf8")) ?? [];
@@ -180,6 +186,25 @@ async function compile(files: readonly string[], ...libraries: readonly string[]
   const words = [...strict, ...target, ...libraries, ...files];
   return (await run(join(root, "node_modules/.bin/tsc"), words, { cwd: project }).catch((error) => error)).stdout;
 }
+
+it("The client's package has the service's version, is installed from a tarball, alone, and is smaller than 64 kB without the OpenAPI document", async () => {
+  const program = `
+    import { createClient } from "colophon-client";
+    import document from "colophon-client/openapi.json" with { type: "json" };
+    console.log(typeof createClient("http://localhost:3000").GET, document.openapi);
+  `;
+  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], { cwd: project });
+  expect(stdout).toBe("function 3.1.1\n");
+
+  expect(installed).toEqual([manifest.name]);
+  expect(manifest).toMatchObject({ version: service.version, sideEffects: false });
+  expect(manifest).not.toHaveProperty("scripts");
+  const folder = join(project, "node_modules", manifest.name);
+  const files = await readdir(folder);
+  expect(files.sort()).toEqual(["README.md", ...manifest.files, "package.json"].sort());
+  const small = files.filter((file) => file !== "openapi.json").map((file) => stat(join(folder, file)));
+  expect((await Promise.all(small)).reduce((sum, { size }) => sum + size, 0)).toBeLessThan(64_000);
+});
 
 describe("The examples of the client", () => {
   it("are accepted by the compiler, as strict as it can be", async () => {
