@@ -17,23 +17,13 @@ interface Problem {
 }
 
 /** What an editor shows of a text. A place in it is where these characters occur first, within the first of a line. */
-export interface Editor {
-  /** What it shows for the word at this place, with its docstring. */
-  readonly hover: (place: string, line?: string) => Promise<string>;
-  /** What it offers behind this place. */
-  readonly completions: (place: string, line?: string) => Promise<string[]>;
-  /** What it underlines, with the line, counted from 0. */
-  readonly problems: () => Promise<{ readonly line: number; readonly message: string }[]>;
-}
+export type Editor = Awaited<ReturnType<typeof openEditor>>;
 
-/** The compiler, which editors use by the Language Server Protocol. */
-export interface LanguageServer {
-  /** Opens a text as a file of this project, which need not exist. */
-  readonly open: (file: string, text: string) => Editor;
-  readonly stop: () => Promise<void>;
-}
-
-export async function startLanguageServer(): Promise<LanguageServer> {
+/**
+ * Opens a text as a file of this project, which need not exist, in the compiler, which editors use by the Language Server
+ * Protocol.
+ */
+export async function openEditor(file: string, text: string) {
   const server = spawn(join(root, "node_modules/.bin/tsc"), ["--lsp", "--stdio"], {
     stdio: ["pipe", "pipe", "ignore"],
   });
@@ -74,31 +64,30 @@ export async function startLanguageServer(): Promise<LanguageServer> {
     capabilities: { textDocument: { hover: plain } },
   });
   send({ method: "initialized", params: {} });
-  return {
-    open: (file, text) => {
-      const textDocument = { uri: `file://${join(root, file)}` };
-      const document = { ...textDocument, languageId: "typescript", version: 1, text };
-      send({ method: "textDocument/didOpen", params: { textDocument: document } });
+  const textDocument = { uri: `file://${join(root, file)}` };
+  const document = { ...textDocument, languageId: "typescript", version: 1, text };
+  send({ method: "textDocument/didOpen", params: { textDocument: document } });
 
-      const at = (place: string, line: string, offset: number) => {
-        const before = text.slice(0, text.indexOf(place, text.indexOf(line)) + offset).split("\n");
-        return { textDocument, position: { line: before.length - 1, character: before.at(-1)?.length } };
-      };
-      return {
-        hover: async (place, line = "") =>
-          (await ask<{ contents: { value: string } }>("textDocument/hover", at(place, line, 1))).contents.value,
-        completions: async (place, line = "") => {
-          const position = at(place, line, place.length);
-          const offered = await ask<{ items: { label: string }[] }>("textDocument/completion", position);
-          return offered.items.map(({ label }) => label);
-        },
-        problems: async () => {
-          const found = await ask<{ items: Problem[] }>("textDocument/diagnostic", { textDocument });
-          return found.items.map(({ message, range }) => ({ message, line: range.start.line }));
-        },
-      };
+  const at = (place: string, line: string, offset: number) => {
+    const before = text.slice(0, text.indexOf(place, text.indexOf(line)) + offset).split("\n");
+    return { textDocument, position: { line: before.length - 1, character: before.at(-1)?.length } };
+  };
+  return {
+    /** What it shows for the word at this place, with its docstring. */
+    hover: async (place: string, line = "") =>
+      (await ask<{ contents: { value: string } }>("textDocument/hover", at(place, line, 1))).contents.value,
+    /** What it offers behind this place. */
+    completions: async (place: string, line = "") => {
+      const position = at(place, line, place.length);
+      const offered = await ask<{ items: { label: string }[] }>("textDocument/completion", position);
+      return offered.items.map(({ label }) => label);
     },
-    stop: async () => {
+    /** What it underlines, with the line, counted from 0. */
+    problems: async () => {
+      const found = await ask<{ items: Problem[] }>("textDocument/diagnostic", { textDocument });
+      return found.items.map(({ message, range }) => ({ message, line: range.start.line }));
+    },
+    close: async () => {
       await ask("shutdown");
       send({ method: "exit" });
       await exit;

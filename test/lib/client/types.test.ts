@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callsFile } from "../../../infra/api/client/calls.ts";
-import { type Editor, type LanguageServer, startLanguageServer } from "../../support/language-server.ts";
+import { type Editor, openEditor } from "../../support/language-server.ts";
 
 const contributors = 'colophon.GET("/contributors", { query: { client: 1 } })';
 const withSlugs = '"/contributors", { query: { client: 1, include: "slug" } }';
@@ -101,15 +101,13 @@ const program = [
   "export {};",
 ].join("\n");
 
-let server: LanguageServer;
 let editor: Editor;
 
 beforeAll(async () => {
-  server = await startLanguageServer();
-  editor = server.open("test/lib/client/program.ts", program);
+  editor = await openEditor("test/lib/client/program.ts", program);
 });
 
-afterAll(() => server.stop());
+afterAll(() => editor.close());
 
 describe("The client's types", () => {
   it("are few enough to be read", async () => {
