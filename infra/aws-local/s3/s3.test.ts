@@ -36,9 +36,9 @@ const keys = async () => {
 
 /** Sends exactly this, signed unless the headers say otherwise. */
 async function request(method: string, path: string, body = "", headers: object = {}, by = s3.key) {
-  const place = { host: new URL(s3.url).host, pathname: path, search: "" };
+  const place = { host: new URL(s3.server.url).host, pathname: path, search: "" };
   const signed = signRequest("s3", by, place, method, Buffer.from(body));
-  const { status, text } = await send(s3.url, path, { method, body, headers: { ...signed, ...headers } });
+  const { status, text } = await send(s3.server.url, path, { method, body, headers: { ...signed, ...headers } });
   return { status, code: /<Code>(\w+)<\/Code>/.exec(text)?.[1] };
 }
 
@@ -239,7 +239,7 @@ describe("S3 refuses", () => {
   });
 
   it("another body than was signed", async () => {
-    const place = { host: new URL(s3.url).host, pathname: "/images/x", search: "" };
+    const place = { host: new URL(s3.server.url).host, pathname: "/images/x", search: "" };
     const signed = signRequest("s3", s3.key, place, "PUT", Buffer.from("another image"));
     const refused = { status: 400, code: "XAmzContentSHA256Mismatch" };
 

@@ -4,13 +4,12 @@ import { join } from "node:path";
 import { S3 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll } from "vitest";
 import { newKey } from "../http/signature.ts";
-import { startS3 } from "./s3.ts";
+import { type S3 as Server, startS3 } from "./s3.ts";
 
 /** An S3 for the tests of a file, and a client that has its key. */
-export function useS3(buckets: readonly string[]) {
-  const key = newKey();
+export function useS3(buckets: readonly string[], key = newKey()) {
   let directory: string;
-  let s3: Awaited<ReturnType<typeof startS3>>;
+  let s3: Server;
   let client: S3;
   const start = async () => {
     s3 = await startS3({ directory: join(directory, "s3"), buckets, key });
@@ -31,8 +30,8 @@ export function useS3(buckets: readonly string[]) {
     get client() {
       return client;
     },
-    get url() {
-      return s3.url;
+    get server() {
+      return s3;
     },
     folder: (bucket: string) => join(directory, "s3", bucket),
     /** Closes it, and starts another one over the same folder. */

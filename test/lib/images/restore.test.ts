@@ -1,33 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import {
-  DeleteObjectCommand,
-  DeleteObjectsCommand,
-  GetObjectCommand,
-  ListObjectVersionsCommand,
-  PutObjectCommand,
-  S3Client,
-} from "@aws-sdk/client-s3";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type S3, startS3 } from "../../../infra/aws-local/test/s3.ts";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { useS3 } from "../../../infra/aws-local/test/use-s3.ts";
 import { imageBucket as Bucket, bucketsOf } from "../../../infra/local/stage/functions.ts";
 import { newKey } from "../../../lib/images/keys.ts";
 import { key as signingKey, useBucket, useDatabase } from "../../support/environment.ts";
 import { pairOf } from "../../support/uploads.ts";
 
-let directory: string;
-let s3: S3;
-let client: S3Client;
+const s3 = useS3(bucketsOf({ uploads: true }), signingKey);
 let images: typeof import("../../../lib/images/restore.ts") & typeof import("../../../lib/images/store.ts");
 let key: string;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "colophon-restore-"));
-  s3 = await startS3({ directory, buckets: bucketsOf({ uploads: true }), key: signingKey });
-  client = new S3Client({ endpoint: s3.url, credentials: signingKey, region: "eu-central-1", forcePathStyle: true });
   useDatabase("none", "http://127.0.0.1:9");
-  useBucket(s3.url);
+  useBucket(s3.server.url);
   // They read the name of the bucket when they are loaded.
   images = { ...(await import("../../../lib/images/restore.ts")), ...(await import("../../../lib/images/store.ts")) };
 });
@@ -35,15 +19,10 @@ beforeAll(async () => {
 beforeEach(async () => {
   key = newKey("contributors");
   await images.storeImage(key, { full: Buffer.from("full"), scaled: Buffer.from("scaled") }, soon());
-  s3.requests.length = 0;
+  s3.server.requests.length = 0;
 });
 
-afterEach(() => s3.intercept(undefined));
-
-afterAll(async () => {
-  await s3.close();
-  await rm(directory, { recursive: true });
-});
+afterEach(() => s3.server.intercept(undefined));
 
 const soon = () => performance.now() + 10_000;
 
@@ -51,7 +30,7 @@ const soon = () => performance.now() + 10_000;
 const stored = () =>
   Promise.all(
     pairOf(key).map(async (Key) => {
-      const found = await client.send(new GetObjectCommand({ Bucket, Key })).catch(() => undefined);
+      const found = await s3.client.getObject({ Bucket, Key }).catch(() => undefined);
       if (!found) return undefined;
       const { ContentType, CacheControl, ETag, Body } = found;
       return { ContentType, CacheControl, ETag, text: await Body?.transformToString() };
@@ -59,15 +38,15 @@ const stored = () =>
   );
 
 const versionsOf = async (Prefix = key) => {
-  const { Versions = [] } = await client.send(new ListObjectVersionsCommand({ Bucket, Prefix }));
+  const { Versions = [] } = await s3.client.listObjectVersions({ Bucket, Prefix });
   return Versions.map(({ Key, VersionId }) => ({ Key, VersionId }));
 };
 
 /** As S3 does after a while. */
 const expire = async (Key: string) =>
-  client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects: await versionsOf(Key), Quiet: true } }));
+  s3.client.deleteObjects({ Bucket, Delete: { Objects: await versionsOf(Key), Quiet: true } });
 
-const writes = () => s3.requests.filter((each) => !each.startsWith("GET "));
+const writes = () => s3.server.requests.filter((each) => !each.startsWith("GET "));
 
 describe("An image that was deleted", () => {
   it("is restored, bytes and headers alike, after it was deleted again and again, and keeps all its versions", async () => {
@@ -89,8 +68,8 @@ describe("An image that was deleted", () => {
   it.each([0, 1])("is restored when only object %i of two was deleted, which alone is written", async (index) => {
     const before = await stored();
     const [deleted = ""] = pairOf(key).slice(index);
-    await client.send(new DeleteObjectCommand({ Bucket, Key: deleted }));
-    s3.requests.length = 0;
+    await s3.client.deleteObject({ Bucket, Key: deleted });
+    s3.server.requests.length = 0;
 
     expect(await images.restoreObjects(key)).toBe("restored");
 
@@ -109,7 +88,7 @@ describe("An image that was deleted", () => {
     async (indexes) => {
       await images.deleteObjects([key]);
       for (const each of indexes) await expire(pairOf(key)[each] ?? "");
-      s3.requests.length = 0;
+      s3.server.requests.length = 0;
 
       expect(await images.restoreObjects(key)).toBe("deleted");
 
@@ -120,7 +99,7 @@ describe("An image that was deleted", () => {
 
   it("is not that of a longer key, and lost if it never was there", async () => {
     await expire(key);
-    await client.send(new PutObjectCommand({ Bucket, Key: `${key}.webp`, Body: "another one" }));
+    await s3.client.putObject({ Bucket, Key: `${key}.webp`, Body: "another one" });
 
     expect(await images.restoreObjects(key)).toBe("deleted");
     expect(await images.restoreObjects(newKey("users"))).toBe("deleted");
@@ -151,18 +130,18 @@ describe("A restoration", () => {
 
     await expect(images.restoreObjects(key, soon())).rejects.toMatchObject({ $metadata: { httpStatusCode: 403 } });
 
-    s3.intercept(undefined);
+    s3.server.intercept(undefined);
     expect(await images.restoreObjects(key)).toBe("restored");
     expect(await stored()).toEqual(before);
   });
 
   it("ends at its deadline while S3 is down, when nothing is written any more", async () => {
     await images.deleteObjects([key]);
-    s3.intercept((request) => (request.startsWith("PUT") ? "drop-before" : undefined));
+    s3.server.intercept((request) => (request.startsWith("PUT") ? "drop-before" : undefined));
 
     await expect(images.restoreObjects(key, performance.now() + 500)).rejects.toMatchObject({ name: "Unavailable" });
 
-    s3.intercept(undefined);
+    s3.server.intercept(undefined);
     expect(await stored()).toEqual([undefined, undefined]);
     expect(await images.restoreObjects(key)).toBe("restored");
   });
@@ -181,7 +160,7 @@ describe("A restoration", () => {
 /** At the first or second call of a method. */
 function failAt(step: string, fault: "error-before" | "error-after" | "drop-before" | "drop-after" | "refuse-before") {
   let count = 0;
-  s3.intercept((request) => {
+  s3.server.intercept((request) => {
     const [method = "", number] = step.split(" ");
     if (!request.startsWith(method)) return undefined;
     count += 1;
