@@ -171,7 +171,7 @@ $$;
 create function described_rows(described bigint, behind bigint, rows_max bigint) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
     'record', concat_ws('/', kind, row.owner),
-    'noun', case when listed.owner <> 'id' then noun end,
+    'noun', noun,
     'key', (
       select jsonb_object_agg(name, key -> cast(place - 1 as integer))
       from unnest(key_columns(table_name)) with ordinality as key_column (name, place)

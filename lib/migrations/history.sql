@@ -10,44 +10,41 @@
 create or replace function history_tables() returns table (
   table_name text, kind text, owner text, noun text, derived text[], tags text[], label text, most bigint, kept text
 ) language sql immutable as $$
-  select table_name, kind, 'id', null, cast(derived as text[]), cast(tags as text[]), label, null, kept
+  select
+    table_name, kind, case when noun is null then 'id' else kind || '_id' end, noun, cast(derived as text[]),
+    cast(tags as text[]), label, most, kept
   from (
     values
-      ('clients', 'client', 'name', '{}', '{}', null),
-      ('users', 'user', 'username', '{}', '{}', 'Delete the user in the panel instead, which is for good'),
-      ('roles', 'role', 'name', '{}', '{}', null),
-      ('permissions', 'permission', 'name', '{}', '{}', null),
+      ('clients', 'client', null, 'name', null, '{}', '{}', null),
+      ('users', 'user', null, 'username', null, '{}', '{}', 'Delete the user in the panel instead, which is for good'),
+      ('roles', 'role', null, 'name', null, '{}', '{}', null),
+      ('permissions', 'permission', null, 'name', null, '{}', '{}', null),
       (
-        'contributors', 'contributor', 'concat_ws('' '', first_name, last_name)',
+        'contributors', 'contributor', null, 'concat_ws('' '', first_name, last_name)', null,
         '{contributor-, contributors}', '{alias_keys}', null
       ),
-      ('publishers', 'publisher', 'name', '{publisher-, publishers}', '{alias_keys}', null),
-      ('series', 'series', 'name', '{series}', '{alias_keys}', null),
-      ('tags', 'tag', 'name', '{series}', '{}', null)
-  ) as records (table_name, kind, label, tags, derived, kept)
-  union all
-  select table_name, kind, kind || '_id', noun, cast(derived as text[]), cast(tags as text[]), null, most, kept
-  from (
-    values
-      ('user_roles', 'user', 'role', 200, '{}', '{username_key, registered}', null),
-      ('identities', 'user', 'identity', null, '{}', '{}', 'Give or take the link by ops/link-identity instead'),
-      ('role_permissions', 'role', 'permission', 500, '{}', '{}', null),
-      ('contributor_links', 'contributor', 'link', 50, '{contributor-}', '{}', null),
-      ('contributor_aliases', 'contributor', 'alias', 200, '{contributor-, contributors}', '{}', null),
-      ('contributor_descriptions', 'contributor', 'description', 40, '{contributor-}', '{}', null),
-      ('contributor_relations', 'contributor', 'relation', 100, '{contributor-}', '{}', null),
-      ('former_slugs', 'contributor', 'former slug', null, '{contributor-}', '{}', null),
-      ('former_external_ids', 'contributor', 'former external id', null, '{}', '{}', null),
-      ('publisher_aliases', 'publisher', 'alias', null, '{publisher-, publishers}', '{}', null),
-      ('publisher_descriptions', 'publisher', 'description', null, '{publisher-}', '{}', null),
-      ('publisher_relations', 'publisher', 'relation', 100, '{publisher-}', '{}', null),
-      ('series_aliases', 'series', 'alias', null, '{series}', '{}', null),
-      ('series_descriptions', 'series', 'description', null, '{series}', '{}', null),
-      ('series_tags', 'series', 'tag', null, '{series}', '{}', null),
-      ('series_contributors', 'series', 'contributor', null, '{series}', '{}', null),
-      ('series_publishers', 'series', 'publisher', null, '{series}', '{}', null),
-      ('volumes', 'series', 'volume', null, '{series}', '{}', null)
-  ) as elements (table_name, kind, noun, most, tags, derived, kept)
+      ('publishers', 'publisher', null, 'name', null, '{publisher-, publishers}', '{alias_keys}', null),
+      ('series', 'series', null, 'name', null, '{series}', '{alias_keys}', null),
+      ('tags', 'tag', null, 'name', null, '{series}', '{}', null),
+      ('user_roles', 'user', 'role', null, 200, '{}', '{username_key, registered}', null),
+      ('identities', 'user', 'identity', null, null, '{}', '{}', 'Give or take the link by ops/link-identity instead'),
+      ('role_permissions', 'role', 'permission', null, 500, '{}', '{}', null),
+      ('contributor_links', 'contributor', 'link', null, 50, '{contributor-}', '{}', null),
+      ('contributor_aliases', 'contributor', 'alias', null, 200, '{contributor-, contributors}', '{}', null),
+      ('contributor_descriptions', 'contributor', 'description', null, 40, '{contributor-}', '{}', null),
+      ('contributor_relations', 'contributor', 'relation', null, 100, '{contributor-}', '{}', null),
+      ('former_slugs', 'contributor', 'former slug', null, null, '{contributor-}', '{}', null),
+      ('former_external_ids', 'contributor', 'former external id', null, null, '{}', '{}', null),
+      ('publisher_aliases', 'publisher', 'alias', null, null, '{publisher-, publishers}', '{}', null),
+      ('publisher_descriptions', 'publisher', 'description', null, null, '{publisher-}', '{}', null),
+      ('publisher_relations', 'publisher', 'relation', null, 100, '{publisher-}', '{}', null),
+      ('series_aliases', 'series', 'alias', null, null, '{series}', '{}', null),
+      ('series_descriptions', 'series', 'description', null, null, '{series}', '{}', null),
+      ('series_tags', 'series', 'tag', null, null, '{series}', '{}', null),
+      ('series_contributors', 'series', 'contributor', null, null, '{series}', '{}', null),
+      ('series_publishers', 'series', 'publisher', null, null, '{series}', '{}', null),
+      ('volumes', 'series', 'volume', null, null, '{series}', '{}', null)
+  ) as listed (table_name, kind, noun, label, most, tags, derived, kept)
 $$;
 
 create or replace function key_columns(table_name text) returns text[] language sql stable as $$
