@@ -16,50 +16,16 @@ create type undo_conflict as (
   table_name text, key jsonb, record text, field text, now jsonb, reason text, later bigint, effect text
 );
 
--- The key that a row had before it was updated.
-create function former_key(table_name text, key jsonb, before jsonb) returns jsonb language sql stable as $$
-  select jsonb_agg(coalesce(before -> name, key -> cast(place - 1 as integer)) order by place)
-  from unnest(key_columns(table_name)) with ordinality as key_column (name, place)
-$$;
-
--- A row that got another key counts by its latest one, also with what was done to it before.
 create function undo_rows(undone_id bigint) returns undo_row[] language sql as $$
   select array(
-    with recursive changed as (
-      select * from changed_rows where change_id = undone_id
-    ), moves as materialized (
-      select id, table_name, former_key(table_name, key, before) as key, key as latest_key
-      from
-        changed
-        -- `offset 0` keeps PostgreSQL from looking up the columns for each row.
-        join (
-          select table_name, key_columns(table_name) as names from history_tables() offset 0
-        ) as keyed using (table_name)
-      where before ?| names and after ?| names
-    ), moved as (
-      select id, id as latest_id, table_name, key, latest_key from moves
-      union all
-      select moved.id, moves.id, moved.table_name, moved.key, moves.latest_key
-      from moved join moves on (moves.table_name, moves.key) = (moved.table_name, moved.latest_key)
-      where moves.id > latest_id
-    ), net as (
+    with net as (
       select
-        table_name, latest_key as key,
-        (array_agg(owner order by id desc))[1] as owner,
+        table_name, key, (array_agg(owner order by id desc))[1] as owner,
         case when (array_agg(before order by id))[1] is not null then merged(before order by id desc) end as before,
         case when (array_agg(after order by id desc))[1] is not null then merged(after order by id) end as after
-      from
-        changed
-        cross join lateral (
-          select coalesce((
-            select moved.latest_key
-            from moved
-            where moved.table_name = changed.table_name and moved.key = changed.key and moved.id > changed.id
-            order by moved.id, latest_id desc
-            limit 1
-          ), key)
-        ) as row (latest_key)
-      group by table_name, latest_key
+      from changed_rows
+      where change_id = undone_id
+      group by table_name, key
     ), present as (
       select table_name, found.key, found.current
       from
@@ -77,8 +43,8 @@ create function undo_rows(undone_id bigint) returns undo_row[] language sql as $
 $$;
 
 -- The newest change after this one that touched a row, or one of these columns of it; null if none is known. Changes
--- that were taken back, or only take back a later change, count if there is no other. The row may have got another key,
--- or come from another record.
+-- that were taken back, or only take back a later change, count if there is no other. The row may come from another
+-- record.
 create function later_change(undone_id bigint, touched undo_row, columns text[]) returns bigint
   language sql stable as $$
   select coalesce(
@@ -90,7 +56,7 @@ create function later_change(undone_id bigint, touched undo_row, columns text[])
     change_id > undone_id
     and owners @> array[touched.owner]
     and table_name = touched.table_name
-    and touched.key in (row.key, former_key(table_name, row.key, before))
+    and row.key = touched.key
     and (columns is null or before is null or after is null or after ?| (columns || touched.owner_column))
     and transaction <> pg_current_xact_id()
 $$;
@@ -428,15 +394,6 @@ create function undo_error(change changes) returns text language plpgsql stable 
       when change.endpoint in ('ops/issue-refresh-token', 'sign-in/callback') then 'Log the user out instead'
       when not exists (select from history where change_id = change.id)
         then 'It changed nothing, or what it did is forgotten'
-      when exists (
-        select
-        from (
-          select *, min(id) filter (where after is null) over (partition by table_name, key) as deleted_id
-          from changed_rows
-          where change_id = change.id
-        ) as row
-        where deleted_id < id and after is not null and former_key(table_name, key, before) <> key
-      ) then 'It gave a row the key of another one that it deleted'
       else (
         select kept
         from history_tables() as listed join changed_rows using (table_name)

@@ -112,10 +112,10 @@ create or replace function add_stale_tags(tags text[], ids bigint[]) returns voi
   $$;
 
 -- Behind each statement. The arguments are the owner's column, the columns of the primary key, those that are not
--- recorded, and the tags. A truncation is not recorded. PostgreSQL lists the former and the latter rows of an update in
--- the same order. The owner of the database may switch recording off for a bulk load, by the parameter
--- colophon.recording; the tags remain. Each statement is kept simple, and its plan is kept: to begin one takes longer
--- than to run it. `offset 0` keeps PostgreSQL from making a row's JSON once for each use of it.
+-- recorded, and the tags. A truncation is not recorded, and everything is stale; likewise what the owner of the
+-- database loads with recording off, by the parameter colophon.recording. PostgreSQL lists the former and the latter
+-- rows of an update in the same order. Each statement is kept simple, and its plan is kept: to begin one takes longer
+-- than to run it.
 create or replace function record_rows() returns trigger
   language plpgsql security definer
   set search_path = public, pg_temp
@@ -128,65 +128,33 @@ create or replace function record_rows() returns trigger
       ignored text[];
       known text[];
       tags text[];
-      old_rows jsonb[];
-      new_rows jsonb[];
-      owners bigint[];
+      old_rows jsonb[] = '{}';
+      new_rows jsonb[] = '{}';
+      touched bigint[];
     begin
-      if tg_op = 'TRUNCATE' then
-        if tg_argv[3] <> '{}' then
+      tags = tg_argv[3];
+      if tg_op = 'TRUNCATE'
+        or current_setting('colophon.recording', true) = 'off' and session_user = current_user
+      then
+        if tags <> '{}' then
           perform add_stale_tags('{everything}', '{0}');
         end if;
         return null;
-      end if;
-      if tg_op = 'DELETE' then
-        -- Most cascades of a deletion find no row.
-        if not exists (select from removed) then
-          return null;
-        end if;
       end if;
       owner_column = tg_argv[0];
       key_columns = tg_argv[1];
       ignored = tg_argv[2];
-      tags = tg_argv[3];
 
-      if current_setting('colophon.recording', true) = 'off' and session_user = current_user then
-        if tg_op <> 'INSERT' then
-          owners = array(select cast(to_jsonb(removed) ->> owner_column as bigint) from removed limit 51);
-        end if;
-        if tg_op <> 'DELETE' then
-          owners = owners || array(select cast(to_jsonb(added) ->> owner_column as bigint) from added limit 51);
-        end if;
-        -- A transaction may have fifty tags, so more rows need not be looked at.
-        if cardinality(owners) > 50 and tags <> '{}' then
-          perform add_stale_tags('{everything}', '{0}');
-        else
-          perform add_stale_tags(tags, owners);
-        end if;
+      if tg_op <> 'INSERT' then
+        old_rows = array(select to_jsonb(removed) - ignored from removed);
+      end if;
+      if tg_op <> 'DELETE' then
+        new_rows = array(select to_jsonb(added) - ignored from added);
+      end if;
+      if old_rows = new_rows then
         return null;
       end if;
-
-      if tg_op = 'INSERT' then
-        known = key_columns || owner_column || text 'version';
-        insert into history (change_id, table_name, owners, keys, after)
-        select
-          current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
-          jsonb_agg(to_jsonb(array(select row -> name from unnest(key_columns) as name))), jsonb_agg(row - known)
-        from (select to_jsonb(added) - ignored as row from added offset 0) as inserted
-        having count(*) > 0
-        returning history.owners into owners;
-      elsif tg_op = 'DELETE' then
-        insert into history (change_id, table_name, owners, keys, before)
-        select
-          current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
-          jsonb_agg(to_jsonb(array(select row -> name from unnest(key_columns) as name))), jsonb_agg(row)
-        from (select to_jsonb(removed) - ignored as row from removed offset 0) as deleted
-        returning history.owners into owners;
-      else
-        old_rows = array(select to_jsonb(removed) - ignored from removed);
-        new_rows = array(select to_jsonb(added) - ignored from added);
-        if old_rows = new_rows then
-          return null;
-        end if;
+      if tg_op = 'UPDATE' then
         insert into history (change_id, table_name, owners, keys, before, after)
         select
           current_change(), tg_table_name,
@@ -201,12 +169,33 @@ create or replace function record_rows() returns trigger
             from jsonb_each(former) as field (name, value)
             where value <> latter -> name and name <> 'version'
           ) as changed
-        where before is not null
+        where not before ?| key_columns
         having count(*) > 0
-        returning history.owners into owners;
+        returning owners into touched;
+        -- A row that gets another key is recorded as deleted and inserted.
+        select coalesce(array_agg(former), '{}'), coalesce(array_agg(latter), '{}') into old_rows, new_rows
+        from unnest(old_rows, new_rows) as row (former, latter)
+        where exists (select from unnest(key_columns) as name where former -> name <> latter -> name);
       end if;
-      if owners is not null then
-        perform add_stale_tags(tags, owners);
+      if old_rows <> '{}' then
+        insert into history (change_id, table_name, owners, keys, before)
+        select
+          current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
+          jsonb_agg(to_jsonb(array(select row -> name from unnest(key_columns) as name))), jsonb_agg(row)
+        from unnest(old_rows) as row
+        returning touched || owners into touched;
+      end if;
+      if new_rows <> '{}' then
+        known = key_columns || owner_column || text 'version';
+        insert into history (change_id, table_name, owners, keys, after)
+        select
+          current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
+          jsonb_agg(to_jsonb(array(select row -> name from unnest(key_columns) as name))), jsonb_agg(row - known)
+        from unnest(new_rows) as row
+        returning touched || owners into touched;
+      end if;
+      if touched is not null then
+        perform add_stale_tags(tags, touched);
       end if;
       return null;
     end

@@ -49,11 +49,10 @@ export async function replayed(sql: Sql, rows: Rows, change: number, direction: 
   const result: Record<string, Row> = { ...rows };
   for (const { table, names, key, values, before, after } of direction === "forth" ? history : history.toReversed()) {
     const [former, latter] = direction === "forth" ? [before, after] : [after, before];
-    const keyOf = (row: Row | null) => names.map((name, place) => JSON.stringify(row?.[name] ?? key[place])).join(", ");
-    const at = `${table} [${keyOf(former)}]`;
-    const current = former ? result[at] : Object.fromEntries(names.map((name, place) => [name, key[place]]));
-    delete result[at];
-    if (latter) result[`${table} [${keyOf(latter)}]`] = { ...current, ...values, ...latter };
+    const name = `${table} [${key.map((value) => JSON.stringify(value)).join(", ")}]`;
+    const current = former ? result[name] : Object.fromEntries(names.map((name, place) => [name, key[place]]));
+    delete result[name];
+    if (latter) result[name] = { ...current, ...values, ...latter };
   }
   return result;
 }

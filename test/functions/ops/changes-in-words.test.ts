@@ -145,14 +145,15 @@ describe("The words of a change of several records", () => {
     const one = await aContributor(stack.sql, { first_name: "F. Fujio", slug: "f-fujio" });
     const series = await aSeries(stack.sql, { by: one }, { name: "Doraemon" });
     const merge = await changeByOperator("ops-merge-contributors", { keep: kept.id, merge: [one.id] });
-    expect(merge.what).toHaveLength(5);
+    expect(merge.what).toHaveLength(6);
     expect(merge.what).toEqual(
       expect.arrayContaining([
         `contributor ${one.id}, F. Fujio: + alias "F. Fujio"`,
         expect.stringMatching(`^contributor ${kept.id}, Fujiko: alias \\d+: contributor_id ${one.id} → ${kept.id}$`),
         `contributor ${kept.id}, Fujiko: + former slug "f-fujio"`,
         `contributor ${one.id}, F. Fujio: deleted`,
-        `series ${series.id}, Doraemon: contributor Fujiko (${kept.id}): contributor_id F. Fujio (${one.id}) → Fujiko (${kept.id})`,
+        `series ${series.id}, Doraemon: contributor taken: F. Fujio (${one.id})`,
+        `series ${series.id}, Doraemon: contributor given: Fujiko (${kept.id})`,
       ]),
     );
     const undo = await changeByOperator("ops-undo", { change: merge.id });

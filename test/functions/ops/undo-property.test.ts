@@ -292,15 +292,11 @@ const changesSince = async (first: number): Promise<number[]> =>
     ({ id }) => id,
   );
 
-/** What a change did to rows: each before and after, and its name before if another key was written. */
-type Delta = ReadonlyMap<string, readonly [former: Row | undefined, latter: Row | undefined, name?: string]>;
+/** What a change did to rows: each before and after. */
+type Delta = ReadonlyMap<string, readonly [former: Row | undefined, latter: Row | undefined]>;
 
 function deltaOf(before: Rows, after: Rows): Delta {
   const names = Object.keys({ ...before, ...after }).filter((name) => !isDeepStrictEqual(before[name], after[name]));
-  const [removed, added] = [names.filter((name) => !after[name]), names.filter((name) => !before[name])];
-  const [from = "", to = ""] = [removed[0], added[0]];
-  if (names.length === 2 && removed.length === 1 && changedColumns(before[from], after[to]).length === 1)
-    return new Map([[to, [before[from], after[to], from]]]);
   return new Map(names.map((name) => [name, [before[name], after[name]]]));
 }
 
@@ -308,7 +304,7 @@ const changedColumns = (former: Row = {}, latter: Row = {}) =>
   Object.keys({ ...former, ...latter }).filter((column) => !isDeepStrictEqual(former[column], latter[column]));
 
 /** How a row is now: as the change left it, as it was before, or as it is due to another change. */
-function stateOf(current: Row | undefined, [former, latter]: readonly [Row | undefined, Row | undefined, string?]) {
+function stateOf(current: Row | undefined, [former, latter]: readonly [Row | undefined, Row | undefined]) {
   if (!current || !former || !latter) {
     if (isDeepStrictEqual(current, latter)) return "as left";
     return isDeepStrictEqual(current, former) ? "as before" : "changed";
@@ -322,11 +318,11 @@ function stateOf(current: Row | undefined, [former, latter]: readonly [Row | und
 /** The rows when a change is taken back. Users without any role get the default role, as a row with values of its own. */
 function takenBack(current: Rows, delta: Delta, defaultRole: number, after: Rows): Rows {
   const rows: Record<string, Row> = { ...current };
-  for (const [name, [former, latter, formerName = name]] of delta) {
+  for (const [name, [former, latter]] of delta) {
     const columns = latter ? changedColumns(former, latter) : Object.keys(former ?? {});
     if (latter) delete rows[name];
     if (former)
-      rows[formerName] = { ...current[name], ...Object.fromEntries(columns.map((column) => [column, former[column]])) };
+      rows[name] = { ...current[name], ...Object.fromEntries(columns.map((column) => [column, former[column]])) };
   }
   const withRole = new Set(
     Object.entries(rows).flatMap(([name, row]) => (name.startsWith("user_roles ") ? row.user_id : [])),
@@ -369,9 +365,8 @@ function expectAgreementWith(
     for (const name of left === "[]" ? delta.keys() : [])
       expect({ name, row: after[name] }).toEqual({ name, row: expected[name] });
     // Of other rows those go that lead to a row which goes.
-    const names = [...delta].flatMap(([name, [, , formerName = name]]) => [name, formerName]);
     for (const [name, [former, latter]] of deltaOf(before, after))
-      if (!names.includes(name) && former && latter) expect({ name, former, latter, undone }).toBeUndefined();
+      if (!delta.has(name) && former && latter) expect({ name, former, latter, undone }).toBeUndefined();
   } else {
     expect(deltaOf(before, after)).toEqual(new Map());
     for (const { reason } of result.refused)
@@ -449,9 +444,10 @@ it(
     const role = await defaultRoleId(stack.sql);
     const highest = new Map<string, number>();
     const deltas = new Map<number, Delta>();
-    const everyColumn = (await columns()).map(
-      (input, place) => ({ name: "update by SQL", target: seed + place, input }) as const,
-    );
+    // Another key of an identity is another identity, and those are not taken back.
+    const everyColumn = (await columns())
+      .filter(({ column }) => !["issuer", "subject"].includes(column))
+      .map((input, place) => ({ name: "update by SQL", target: seed + place, input }) as const);
     const actions: Action[] =
       fc.sample(
         fc.shuffledSubarray([...fc.sample(action, { seed, numRuns: count }), ...everyColumn], {
