@@ -24,7 +24,14 @@ const resultLengthMax = 2_000_000;
  * changes in one transaction; a run that breaks off is simply repeated.
  */
 export const handler = repairFunction("ops/undo", async (input, { change, deadline }): Promise<UndoResult> => {
-  const { change: only, import: imported, user = 0, from = "", to = "", ...options } = input;
+  const { change: only, import: imported, user, from = "", to = "", ...options } = input;
+  const userId = user === undefined ? 0 : await userIdOf(user);
+  const range = imported === undefined ? { user: userId, from, to } : { import: imported };
+  const limit = imported === undefined ? changesPerCall : importChangesPerCall;
+  const next = async (before: number) =>
+    only === undefined
+      ? (await execute(toUndo(range, { before, limit }))).map((row) => integer(row, 0))
+      : [only].filter((id) => id < before);
   const undo = async (ids: readonly number[]) => {
     const images = options.dryRun
       ? { hasImages: Bucket !== undefined }
@@ -33,38 +40,28 @@ export const handler = repairFunction("ops/undo", async (input, { change, deadli
     if (status !== 200) throw refusal(String(result));
     return undoBatch.parse(result);
   };
-  if (only !== undefined) return await undoResult([await undo([only])], true, deadline);
-
-  const range = imported === undefined ? { user: await userIdOf(user), from, to } : { import: imported };
-  const limit = imported === undefined ? changesPerCall : importChangesPerCall;
-  const next = async (before: number, limit: number) =>
-    (await execute(toUndo(range, { before, limit }))).map((row) => integer(row, 0));
-  let before = Number.MAX_SAFE_INTEGER;
-  if (options.dryRun) {
-    const ids = await next(before, limit + 1);
-    const result = ids.length > limit ? undefined : await undo(ids);
-    if (result?.handled === ids.length) return await undoResult([result], true, deadline);
-    throw refusal(
-      `These are too many changes for a dry run, which can have ${limit}: ` +
-        `narrow the time, or try the last one by itself, {"change": ${ids[0]}}`,
-    );
-  }
   // An import that goes on would add changes behind those that are found now, so it ends first.
   if (imported !== undefined) await undo([]);
-  const results: UndoBatch[] = [];
+  const batches: UndoBatch[] = [];
+  let before = Number.MAX_SAFE_INTEGER;
+  let newest: number | undefined;
   let length = 0;
   for (;;) {
-    const ids = await next(before, limit);
-    if (ids.length === 0) return await undoResult(results, true, deadline);
-    if (length > resultLengthMax || performance.now() > deadline - reserveInMilliseconds) {
-      return await undoResult(results, false, deadline);
+    const ids = await next(before);
+    newest ??= ids[0];
+    if (ids.length === 0) return await undoResult(batches, true, deadline);
+    if (options.dryRun && batches.length > 0) {
+      throw refusal(
+        `These are too many changes for a dry run, which can have ${limit}: ` +
+          `narrow the time, or try the last one by itself, {"change": ${newest}}`,
+      );
     }
-    const result = await undo(ids);
-    before = ids[result.handled - 1] ?? before;
-    // An import has thousands of changes, with hundreds of rows each.
-    const shown =
-      imported === undefined ? result : { ...result, undone: result.undone.map((each) => ({ ...each, rows: [] })) };
-    results.push(shown);
-    length += JSON.stringify(shown).length;
+    if (length > resultLengthMax || performance.now() > deadline - reserveInMilliseconds) {
+      return await undoResult(batches, false, deadline);
+    }
+    const batch = await undo(ids);
+    before = ids[batch.handled - 1] ?? before;
+    batches.push(batch);
+    length += JSON.stringify(batch).length;
   }
 });

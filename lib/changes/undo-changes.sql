@@ -21,7 +21,8 @@ $$;
 
 -- Takes changes back, the newest first. Records get only such `images` back whose objects have been restored; a dry run
 -- supposes that all can be, if there is a file service (`hasImages`). A call ends when its result has grown to half of
--- what a result of the Data API may have; `handled` says how many changes it has looked at.
+-- what a result of the Data API may have; `handled` says how many changes it has looked at. Rows of an import, which
+-- has thousands of changes, are not described.
 create function undo_changes(request request) returns outcome language plpgsql as $$
   declare
     is_forced boolean = coalesce(cast(request.input ->> 'force' as boolean), false);
@@ -31,6 +32,7 @@ create function undo_changes(request request) returns outcome language plpgsql a
     change changes;
     undoing bigint;
     last_row bigint = 0;
+    rows_max bigint = case when undone_import is null then 100 else 0 end;
     result jsonb;
     undone_ids bigint[] = '{}';
     undone jsonb = '[]';
@@ -67,7 +69,7 @@ create function undo_changes(request request) returns outcome language plpgsql a
         undone_ids = undone_ids || change.id;
         undoing = current_change();
         result = named_change(change.id) || result
-          || jsonb_build_object('rows', described_rows(undoing, last_row, 100));
+          || jsonb_build_object('rows', described_rows(undoing, last_row, rows_max));
         undone = undone || result;
         last_row = (select max(id) from history where change_id = undoing);
       end if;

@@ -75,7 +75,7 @@ export type Range = { readonly user: number; readonly from: string; readonly to:
 
 /**
  * The ids of changes that are not undone, newest first, before an id. Of a user's only those that left rows in the
- * history, and those that are for good. A file that is imported once more is another import.
+ * history. A file that is imported once more is another import.
  */
 export const toUndo = (range: Range, { before, limit }: { before: number; limit: number }): Sql => sql`
   select id
@@ -88,10 +88,7 @@ export const toUndo = (range: Range, { before, limit }: { before: number; limit:
             ${byCaller(sql`${range.user}::bigint`)}
             and at >= ${range.from}::timestamptz
             and at < ${range.to}::timestamptz
-            and (
-              exists (select from history where change_id = changes.id)
-              or endpoint in ('admin-users/delete', 'admin-users/logout')
-            )
+            and exists (select from history where change_id = changes.id)
           `
     }
     and undone_by is null

@@ -141,7 +141,7 @@ describe("npm run invoke -- ops/undo", () => {
 
     const lines = await printed("ops/undo", { change });
 
-    const why = `${change}  It changed nothing, or what it did is forgotten`;
+    const why = `${change}  It changed nothing that can be undone, or what it did is forgotten`;
     expect(lines).toEqual(["Undid nothing", "", "Cannot undo 1 change:", like("^id +why$"), why]);
   });
 });
