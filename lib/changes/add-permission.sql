@@ -8,12 +8,7 @@ create function add_permission(request request, caller caller) returns outcome l
   begin
     insert into permissions (key, name, description)
     values (fields.key, fields.name, fields.description)
-    on conflict do nothing
     returning id into added;
-    if added is null then
-      return refused(409);
-    end if;
-
     if fields.key is not null then
       insert into role_permissions (role_id, permission_id) select id, added from roles where key = 'administrator';
     end if;

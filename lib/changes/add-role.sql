@@ -6,11 +6,7 @@ create function add_role(request request, caller caller) returns outcome languag
   begin
     insert into roles (name, description)
     values (fields.name, fields.description)
-    on conflict do nothing
     returning id into added;
-    if added is null then
-      return refused(409);
-    end if;
     return done(request, caller, to_json(added));
   end
 $$;

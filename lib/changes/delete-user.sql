@@ -26,9 +26,7 @@ create function delete_user(request request, caller caller) returns outcome lang
   declare
     former text;
   begin
-    if outranks(request.target, caller.id)
-      or must_stay_administrator(request.target, caller.id, roles_of(request.target))
-    then
+    if must_stay_administrator(request.target, caller.id, roles_of(request.target)) then
       return refused(403);
     end if;
 

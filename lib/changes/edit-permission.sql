@@ -12,13 +12,9 @@ create function edit_permission(request request, caller caller) returns outcome 
       return refused(409);
     end if;
 
-    begin
-      update permissions
-      set name = fields.name, description = fields.description, version = version + 1
-      where id = target and (name, description) is distinct from (fields.name, fields.description);
-    exception when unique_violation then
-      return refused(409);
-    end;
+    update permissions
+    set name = fields.name, description = fields.description, version = version + 1
+    where id = target and (name, description) is distinct from (fields.name, fields.description);
     return done(request, caller);
   end
 $$;

@@ -24,19 +24,15 @@ create function edit_role(request request, caller caller) returns outcome langua
     end if;
 
     fields = json_populate_record(fields, request.input);
-    begin
-      if added <> '{}' then
-        insert into role_permissions (role_id, permission_id) select target, unnest(added);
-      end if;
-      if removed <> '{}' then
-        delete from role_permissions where role_id = target and permission_id = any(removed);
-      end if;
-      update roles
-      set name = fields.name, description = fields.description, version = version + 1
-      where id = target and ((name, description) is distinct from (fields.name, fields.description) or has_changed());
-    exception when unique_violation then
-      return refused(409);
-    end;
+    if added <> '{}' then
+      insert into role_permissions (role_id, permission_id) select target, unnest(added);
+    end if;
+    if removed <> '{}' then
+      delete from role_permissions where role_id = target and permission_id = any(removed);
+    end if;
+    update roles
+    set name = fields.name, description = fields.description, version = version + 1
+    where id = target and ((name, description) is distinct from (fields.name, fields.description) or has_changed());
     return done(request, caller);
   end
 $$;

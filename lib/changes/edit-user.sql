@@ -19,29 +19,24 @@ create function edit_user(request request, caller caller) returns outcome langua
     if remaining = '{}' and current <> '{}' then
       remaining = default_role();
     end if;
-    if outranks(target, caller.id)
-      or must_not_grant(caller.id, without(remaining, current))
+    if must_not_grant(caller.id, without(remaining, current))
       or must_stay_administrator(target, caller.id, without(current, remaining))
     then
       return refused(403);
     end if;
 
     fields = json_populate_record(fields, request.input);
-    begin
-      if added <> '{}' then
-        insert into user_roles (user_id, role_id) select target, unnest(added);
-      end if;
-      if removed <> '{}' then
-        delete from user_roles where user_id = target and role_id = any(removed);
-      end if;
-      update users
-      set username = fields.username, age_verified = fields.age_verified, version = version + 1
-      where
-        id = target
-        and ((username, age_verified) is distinct from (fields.username, fields.age_verified) or has_changed());
-    exception when unique_violation then
-      return refused(409);
-    end;
+    if added <> '{}' then
+      insert into user_roles (user_id, role_id) select target, unnest(added);
+    end if;
+    if removed <> '{}' then
+      delete from user_roles where user_id = target and role_id = any(removed);
+    end if;
+    update users
+    set username = fields.username, age_verified = fields.age_verified, version = version + 1
+    where
+      id = target
+      and ((username, age_verified) is distinct from (fields.username, fields.age_verified) or has_changed());
     delete from user_locks where user_id = target and editor_id = caller.id;
     return done(request, caller);
   end

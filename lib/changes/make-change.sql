@@ -27,14 +27,24 @@ create function make_change(
     if outcome.status is null then
       outcome = replayed(request, caller);
     end if;
-    -- The new image of a record that does not exist any more is listed for removal.
-    if outcome.status is null and change <> 'replace_image' then
+    if outcome.status is null then
       outcome = record_error(request);
     end if;
+    -- Nobody acts on a user who can do more. Edit locks are the caller's own.
+    if outcome.status is null and request.kind = 'users' and change <> 'release_lock' then
+      if outranks(request.target, caller.id) then
+        outcome = refused(403);
+      end if;
+    end if;
     if outcome.status is null then
-      perform begin_change(request, caller);
-      outcome = case change
-        when 'each_change' then each_change(request, caller)
+      begin
+        perform begin_change(request, caller);
+        outcome = case change
+          when 'each_change' then each_change(request, caller)
+        end;
+      -- Names of users, roles and permissions are unique by indexes.
+      exception when unique_violation then
+        outcome = refused(409);
       end;
     end if;
     -- Who has no session is signed out already.
