@@ -3,23 +3,20 @@ create function full_name(fields contributors) returns text language sql immutab
 $$;
 
 -- Those of the names, each once, that a contributor has neither as its name nor as an alias that stays.
-create function missing_aliases(owner contributors, removed bigint[], names text[]) returns text[]
+create function missing_aliases(owner contributors, removed bigint[], names text[]) returns jsonb
   language sql stable as $$
   with known as (
     select identity_key(full_name(owner)) as key
     union all
     select identity_key(name) from contributor_aliases where contributor_id = owner.id and id <> all(removed)
   )
-  select array(
-    select name
-    from (
-      select distinct on (identity_key(name)) name, place
-      from unnest(names) with ordinality as alias (name, place)
-      where identity_key(name) not in (select key from known)
-      order by identity_key(name), place
-    ) as alias
-    order by place
-  )
+  select coalesce(jsonb_agg(jsonb_build_object('name', name) order by place), '[]')
+  from (
+    select distinct on (identity_key(name)) name, place
+    from unnest(names) with ordinality as alias (name, place)
+    where identity_key(name) not in (select key from known)
+    order by identity_key(name), place
+  ) as alias
 $$;
 
 -- Those of the relations, each once, that a contributor does not have when others are removed and modified.
@@ -45,63 +42,25 @@ create function missing_relations(owner bigint, removed bigint[], modified json,
   ) as relation
 $$;
 
--- Each function edits elements of a contributor. A statement runs only if it has something to do, since it runs
--- triggers even if it touches no row.
-
-create function edit_aliases(target bigint, added json, removed bigint[]) returns void language plpgsql as $$
-  begin
-    if removed <> '{}' then
-      delete from contributor_aliases where id = any(removed);
-    end if;
-    if json_array_length(added) > 0 then
-      insert into contributor_aliases (contributor_id, name)
-      select target, json_array_elements_text(added);
-    end if;
-  end
-$$;
-
--- An element that is both modified and removed is removed.
-create function edit_descriptions(target bigint, added json, removed bigint[], modified json) returns void
+-- Edits a list of a contributor. An element that is both modified and removed is removed. A statement runs only if it
+-- has something to do, since it runs triggers even if it touches no row.
+create function edit_list(list_table text, target bigint, added json, removed bigint[], modified json) returns void
   language plpgsql as $$
   begin
     if removed <> '{}' then
-      delete from contributor_descriptions where id = any(removed);
+      perform delete_rows(list_table, (select jsonb_agg(jsonb_build_array(id)) from unnest(removed) as id));
     end if;
     if json_array_length(modified) > 0 then
-      update contributor_descriptions as current
-      set
-        description = coalesce(input.description, current.description),
-        language = coalesce(input.language, current.language),
-        source = coalesce(input.source, current.source)
-      from json_populate_recordset(cast(null as contributor_descriptions), modified) as input
-      where current.id = input.id;
+      perform update_rows(list_table, (
+        select jsonb_agg(jsonb_build_object('key', jsonb_build_array(element -> 'id'), 'values', element - text 'id'))
+        from jsonb_array_elements(cast(modified as jsonb)) as element
+      ));
     end if;
     if json_array_length(added) > 0 then
-      insert into contributor_descriptions (contributor_id, description, language, source)
-      select target, description, language, source
-      from json_populate_recordset(cast(null as contributor_descriptions), added);
-    end if;
-  end
-$$;
-
-create function edit_relations(target bigint, added json, removed bigint[], modified json) returns void
-  language plpgsql as $$
-  begin
-    if removed <> '{}' then
-      delete from contributor_relations where id = any(removed);
-    end if;
-    if json_array_length(modified) > 0 then
-      update contributor_relations as current
-      set
-        relation_id = coalesce(input.relation_id, current.relation_id),
-        relation_type = coalesce(input.relation_type, current.relation_type)
-      from json_populate_recordset(cast(null as contributor_relations), modified) as input
-      where current.id = input.id;
-    end if;
-    if json_array_length(added) > 0 then
-      insert into contributor_relations (contributor_id, relation_id, relation_type)
-      select target, relation_id, relation_type
-      from json_populate_recordset(cast(null as contributor_relations), added);
+      perform insert_rows(list_table, (
+        select jsonb_agg(element || jsonb_build_object('contributor_id', target) order by place)
+        from jsonb_array_elements(cast(added as jsonb)) with ordinality as list (element, place)
+      ));
     end if;
   end
 $$;

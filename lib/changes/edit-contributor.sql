@@ -73,11 +73,14 @@ create function edit_contributor(request request, caller caller) returns outcome
       end if;
     end if;
 
-    perform edit_aliases(target, input -> 'added_aliases', removed_aliases);
-    perform edit_descriptions(
-      target, input -> 'added_descriptions', removed_descriptions, input -> 'modified_descriptions'
+    perform edit_list('contributor_aliases', target, input -> 'added_aliases', removed_aliases, null);
+    perform edit_list(
+      'contributor_descriptions', target, input -> 'added_descriptions', removed_descriptions,
+      input -> 'modified_descriptions'
     );
-    perform edit_relations(target, input -> 'added_relations', removed_relations, input -> 'modified_relations');
+    perform edit_list(
+      'contributor_relations', target, input -> 'added_relations', removed_relations, input -> 'modified_relations'
+    );
     perform edit_links(target, input -> 'links');
     if fields is distinct from current or has_changed() then
       update contributors

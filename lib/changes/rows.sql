@@ -55,9 +55,9 @@ $$;
 create function alike_objects(table_name text, objects jsonb, path text[] default '{}') returns table (
   columns text[], alike jsonb
 ) language sql stable as $$
-  select writable_columns(table_name, names), jsonb_agg(object)
+  select writable_columns(table_name, names), jsonb_agg(object order by place)
   from
-    jsonb_array_elements(objects) as object
+    jsonb_array_elements(objects) with ordinality as element (object, place)
     cross join lateral (select array(select jsonb_object_keys(object #> path))) as object_keys (names)
   where names <> '{}'
   group by names
