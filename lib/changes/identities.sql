@@ -17,20 +17,8 @@ $$;
 create function link_error(link json, target bigint default null) returns outcome language plpgsql stable as $$
   begin
     return case
-      when exists (
-        select
-        from identities
-        where issuer = link ->> 'issuer' and subject = link ->> 'subject' and user_id is distinct from target
-      ) then refused(409, 'subject')
-      when exists (
-        select
-        from awaited_emails
-        where
-          issuer = link ->> 'issuer'
-          and email = email_key(link ->> 'email')
-          and user_id is distinct from target
-          and expires_at > now()
-      ) then refused(409, 'email')
+      when identified_user(link) <> coalesce(target, 0)
+        then refused(409, case when link ->> 'subject' is null then 'email' else 'subject' end)
     end;
   end
 $$;

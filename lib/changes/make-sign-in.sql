@@ -25,25 +25,6 @@ create function signing_in(request request) returns caller language plpgsql stab
   end
 $$;
 
--- The outcome of an attempt that was made before. It is given again to the request that has the token: its result was
--- lost. A replay of the attempt has another one, and gets nothing.
-create function repeated_sign_in(request request, caller caller) returns outcome language plpgsql as $$
-  declare
-    recorded changes;
-  begin
-    select * into recorded
-    from changes
-    where caller_id = caller.id and endpoint = request.endpoint and key = request.key;
-    return case
-      when recorded.id is null then null
-      when exists (
-        select from refresh_tokens where digest = decode(request.digest, 'hex') and user_id = caller.id
-      ) then succeeded(recorded.result)
-      else refused(409)
-    end;
-  end
-$$;
-
 -- 403 means that the identity is unknown, and 409 that the attempt was made before.
 create function make_sign_in(
   input json, out status integer, out caller_id bigint, out body text, out clock bigint
@@ -54,6 +35,7 @@ create function make_sign_in(
     outcome outcome;
   begin
     request.endpoint = 'sign-in/callback';
+    request.fingerprint = encode(sha256(decode(request.digest, 'hex')), 'hex');
     if request.input is null then
       outcome = claim_attempt(request);
     -- Unknown identities take no lock, so no editor waits for them.
@@ -65,8 +47,13 @@ create function make_sign_in(
     if outcome.status is null and caller.id is null then
       outcome = refused(403);
     end if;
+    -- The outcome of an attempt that was made before may be lost, and is given again to the request that has the token.
+    -- A replay of the attempt has another one, and gets nothing.
     if outcome.status is null then
-      outcome = repeated_sign_in(request, caller);
+      outcome = replayed(request, caller);
+    end if;
+    if outcome.status = 400 then
+      outcome = refused(409);
     end if;
     if outcome.status is null then
       perform begin_change(request, caller);

@@ -1,11 +1,3 @@
-create function has_session(user_id bigint) returns boolean language sql stable as $$
-  select exists (
-    select
-    from refresh_tokens as token
-    where token.user_id = has_session.user_id and expires_at > now() and revoked_at is null
-  )
-$$;
-
 create function release_locks_of(editor bigint) returns void language plpgsql as $$
   begin
     delete from user_locks where editor_id = editor;

@@ -3,9 +3,10 @@
 create function sign_out(request request, caller caller) returns outcome language plpgsql as $$
   begin
     update refresh_tokens set revoked_at = now() where digest = decode(request.digest, 'hex');
-    if not has_session(caller.id) then
-      perform release_locks_of(caller.id);
-    end if;
+    perform release_locks_of(caller.id)
+    where not exists (
+      select from refresh_tokens where user_id = caller.id and expires_at > now() and revoked_at is null
+    );
     return done(request, caller, record => 'user/' || caller.id);
   end
 $$;
