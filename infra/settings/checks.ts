@@ -1,27 +1,125 @@
 import { getDomain } from "tldts";
 import { isNavigation, isPublicRecord } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import type { Settings, StageSettings } from "./schema.ts";
+import type { DatabaseSettings, Settings, StageSettings } from "./schema.ts";
 
-/** What is wrong with settings that are each fine alone, and where. */
+/** Where something may be wrong with settings that are each fine alone, and what: whether it is. */
+type Checks = Readonly<Record<string, unknown>>;
+
 interface Issue {
-  readonly path?: readonly (string | number)[];
+  readonly path: (string | number)[];
   readonly message: string;
 }
 
-/** A copy of an image survives its region. AWS itself refuses copies of backups in the region of the database. */
-const checkCopies = ({ account, stages }: Settings): Issue[] =>
-  stages.flatMap(({ imageBackupRegion }, index) => {
-    const message = "copies of images in the region of the stage itself";
-    return imageBackupRegion === account.region ? [{ path: ["stages", index, "imageBackupRegion"], message }] : [];
+/** What CloudFormation cannot see, or would see only when half of a deployment is done: money, data and access. */
+export const issuesOf = (settings: Settings): Issue[] => [
+  ...issuesAt([], checksOfAll(settings)),
+  ...settings.databases.flatMap((each, index) => issuesAt(["databases", index], checksOfDatabase(each))),
+  ...settings.stages.flatMap((each, index) =>
+    issuesAt(["stages", index], { ...checksOfStage(settings, each), ...checksOfSignIn(settings, each) }),
+  ),
+];
+
+const issuesAt = (place: (string | number)[], checks: Checks): Issue[] =>
+  Object.entries(checks).flatMap(([text, isWrong]) => {
+    const [, setting = "", message = ""] = /^([\w.]+): (.+)$/.exec(text) ?? [];
+    return isWrong ? [{ path: [...place, ...setting.split(".")], message }] : [];
   });
+
+/** By which the CDK deploys what has no qualifier. */
+const cdkQualifier = "hnb659fds";
+/** Lambda keeps this much for functions without reserved concurrency ("Configuring reserved concurrency"). */
+const unreservedMin = 100;
+
+function checksOfAll({ account, databases, stages }: Settings): Checks {
+  const reserved = reservedConcurrency(stages);
+  const { concurrency, alarmRecipient, pipeline } = account;
+  const qualifiers = databases.map(({ qualifier }) => qualifier ?? cdkQualifier);
+  const sharing = [...Map.groupBy(stages, ({ database }) => database).values()];
+  const differ = (setting: "imageDomain" | "changesRetentionDays") =>
+    sharing.some((some) => new Set(some.map((each) => each[setting])).size > 1);
+  const share = (setting: "edge" | "uploads") =>
+    sharing.some((some) => some.filter((each) => each[setting]).length > 1);
+  return {
+    "account: concurrency and alarmRecipient go together":
+      (concurrency === undefined) !== (alarmRecipient === undefined),
+    [`account.concurrency: stages reserve ${reserved}, and ${unreservedMin} are for the rest: raise it, or set concurrent to null`]:
+      reserved > 0 && reserved + unreservedMin > (concurrency ?? 0),
+    // The role that deploys a stage must not deploy another one by the roles of the CDK; those on one database share it.
+    "databases: with account.pipeline each database has a qualifier of its own":
+      pipeline && new Set([cdkQualifier, ...qualifiers]).size <= databases.length,
+    // What is to be invalidated is in the database once.
+    "stages: two stages with an edge share a database": share("edge"),
+    // The image keys and the list of images to remove belong to one bucket and one domain.
+    "stages: two stages with uploads share a database": share("uploads"),
+    "stages: stages of one database differ in imageDomain": differ("imageDomain"),
+    // The `ops-tidy` of each stage deletes old changes.
+    "stages: stages of one database differ in changesRetentionDays": differ("changesRetentionDays"),
+  };
+}
+
+function checksOfDatabase(settings: DatabaseSettings): Checks {
+  const { snapshot, restore, capacityMin, pausesAfterMinutes, backupRegion, backupLock, drill, isProtected } = settings;
+  const days = settings.backupRetentionDays;
+  const { daysMin = days, daysMax = days } = backupLock ?? {};
+  return {
+    "restore: restored both from a snapshot and from a cluster": snapshot !== undefined && restore !== undefined,
+    "pausesAfterMinutes: a database pauses exactly when its capacityMin is 0":
+      (capacityMin === 0) !== (pausesAfterMinutes !== undefined),
+    "backupLock: a lock of copies that are not made, or of a database that is not protected":
+      backupLock && !(backupRegion && isProtected),
+    "backupLock: the vault would refuse copies that are kept for backupRetentionDays": days < daysMin || daysMax < days,
+    "drill: a drill restores the copy in backupRegion": drill && !backupRegion,
+  };
+}
+
+function checksOfStage({ account, databases }: Settings, stage: StageSettings): Checks {
+  const { uploads, imageCertificate, imageBackupRegion, smoke, edge } = stage;
+  const database = databases.find(({ name }) => name === stage.database);
+  // The smoke test and the sweep of an edge's stale tags ask the database every few minutes.
+  const pauses = database?.capacityMin === 0;
+  const awake = "would keep a database awake that should pause: give it a capacityMin of 0.5, or leave this out";
+  return {
+    // No stack would be made for it.
+    "database: a stage names a database that is not there": !database,
+    [`smoke: ${awake}`]: pauses && smoke !== undefined,
+    [`edge: ${awake}`]: pauses && edge !== undefined,
+    "imageCertificate: a stage has imageCertificate if it has uploads": uploads !== (imageCertificate !== undefined),
+    "imageBackupRegion: a stage without uploads has no images": !uploads && imageBackupRegion !== undefined,
+    // A copy of an image survives its region. AWS itself refuses copies of backups in the region of the database.
+    "imageBackupRegion: copies of images in the region of the stage itself": imageBackupRegion === account.region,
+  };
+}
+
+/** What concerns the panel, the session's cookie, and the secret of the client that signs people in. */
+function checksOfSignIn({ account }: Settings, { signIn, edge, domain, allowedOrigins }: StageSettings): Checks {
+  if (!signIn) return {};
+  const { panel, clientSecretArn, sameSite, cookieDomain } = signIn;
+  const [, , , region, owner] = clientSecretArn.split(":");
+  const apiDomain = edge?.domain ?? domain?.name;
+  const isOneSite = apiDomain !== undefined && siteOf(apiDomain) === siteOf(new URL(panel).hostname);
+  return {
+    "signIn.panel: its origin is none of allowedOrigins": !allowedOrigins.includes(new URL(panel).origin),
+    [`signIn.clientSecretArn: a secret of account ${owner} in ${region}, not of the account and region above`]:
+      region !== account.region || owner !== account.id,
+    "signIn.sameSite: browsers would not send the cookie, as panel and API are on different sites: none":
+      sameSite !== "none" && !isOneSite,
+    "signIn.sameSite: panel and API are on one site, where none protects less, and does not help":
+      sameSite === "none" && isOneSite,
+    [`signIn.cookieDomain: the API's domain, ${apiDomain ?? "which is API Gateway's"}, is not within it`]:
+      cookieDomain !== undefined && !`.${apiDomain}`.endsWith(`.${cookieDomain}`),
+    "signIn.cookieDomain: browsers take no cookie for a domain under which others have theirs":
+      cookieDomain !== undefined && getDomain(cookieDomain, { allowPrivateDomains: true }) === null,
+  };
+}
+
+/** The domain whose hosts are one site for browsers: they have the same list of the suffixes under which others register. */
+const siteOf = (host: string) => getDomain(host, { allowPrivateDomains: true }) ?? host;
 
 const lists = endpoints.filter(({ response }) => "list" in response).length;
 const publicRecords = endpoints.filter(isPublicRecord).length;
 const imageChanges = endpoints.filter(({ needsFileService }) => needsFileService).length;
 const navigations = endpoints.filter(isNavigation).length;
-/** Lambda keeps this much for functions without reserved concurrency ("Configuring reserved concurrency"). */
-const unreservedMin = 100;
 
 const reservedBy = (stage: StageSettings): number =>
   lists * (stage.streams.concurrent ?? 0) +
@@ -40,113 +138,3 @@ export const invalidationsAtOnce = ({ edge, publicRecords }: StageSettings): num
 /** The reserved concurrency of all functions of these stages. */
 export const reservedConcurrency = (stages: readonly StageSettings[]): number =>
   stages.reduce((sum, each) => sum + reservedBy(each), 0);
-
-/** The account has room for what all stages reserve, and for all other functions. */
-function checkConcurrency({ account: { concurrency = 0 }, stages }: Settings): Issue[] {
-  const reserved = reservedConcurrency(stages);
-  if (reserved === 0 || reserved + unreservedMin <= concurrency) return [];
-  const message = `stages reserve ${reserved}, and ${unreservedMin} are for the rest: raise it, or set concurrent to null`;
-  return [{ path: ["account", "concurrency"], message }];
-}
-
-/** The smoke test and the sweep of an edge's stale tags ask the database every few minutes. */
-const checkPauses = ({ databases, stages }: Settings): Issue[] =>
-  stages.flatMap((stage, index) =>
-    databases.some(({ name, capacityMin }) => name === stage.database && capacityMin === 0)
-      ? (["smoke", "edge"] as const)
-          .filter((setting) => stage[setting])
-          .map((setting) => ({
-            path: ["stages", index, setting],
-            message: "would keep a database awake that should pause: give it a capacityMin of 0.5, or leave this out",
-          }))
-      : [],
-  );
-
-/** The role that deploys a stage must not deploy another one by the roles of the CDK; those on one database share it. */
-const checkQualifiers = ({ account, databases }: Settings): Issue[] => {
-  const qualifiers = databases.map(({ qualifier }) => qualifier ?? cdkQualifier);
-  if (!account.pipeline || (areUnique(qualifiers) && !qualifiers.includes(cdkQualifier))) return [];
-  return [{ path: ["databases"], message: "with account.pipeline each database has a qualifier of its own" }];
-};
-
-/** By which the CDK deploys what has no qualifier. */
-const cdkQualifier = "hnb659fds";
-
-/** The databases of these stages differ. */
-const areAlone = (stages: readonly StageSettings[]) => areUnique(stages.map(({ database }) => database));
-
-/** Stages that share a database agree on a setting. */
-const agree =
-  (setting: "imageDomain" | "changesRetentionDays") =>
-  ({ stages }: Settings): boolean =>
-    [...Map.groupBy(stages, ({ database }) => database).values()].every(
-      (sharing) => new Set(sharing.map((each) => each[setting])).size === 1,
-    );
-
-/**
- * What holds for all stages together, by what is wrong where it does not. What is to be invalidated is in the database
- * once; the image keys and the list of images to remove belong to one bucket and one domain; and the `ops-tidy` of each
- * stage deletes old changes.
- */
-const rules: Readonly<Record<string, (settings: Settings) => boolean>> = {
-  // No stack would be made for it.
-  "a stage names a database that is not there": ({ databases, stages }) =>
-    stages.every(({ database }) => databases.some(({ name }) => name === database)),
-  "two stages with an edge share a database": ({ stages }) => areAlone(stages.filter(({ edge }) => edge)),
-  "two stages with uploads share a database": ({ stages }) => areAlone(stages.filter(({ uploads }) => uploads)),
-  "stages of one database differ in imageDomain": agree("imageDomain"),
-  "stages of one database differ in changesRetentionDays": agree("changesRetentionDays"),
-};
-
-const checkRules = (settings: Settings): Issue[] =>
-  Object.entries(rules).flatMap(([message, holds]) => (holds(settings) ? [] : [{ message }]));
-
-/** What concerns the panel, the session's cookie, and the secret of the client that signs people in. */
-const checkSignIn = ({ account, stages }: Settings): Issue[] =>
-  stages.flatMap((stage, index) => {
-    if (!stage.signIn) return [];
-    const { panel, clientSecretArn, sameSite, cookieDomain } = stage.signIn;
-    const [, , , region, owner] = clientSecretArn.split(":");
-    const apiDomain = stage.edge?.domain ?? stage.domain?.name;
-    const isOneSite = apiDomain !== undefined && siteOf(apiDomain) === siteOf(new URL(panel).hostname);
-    const isOutside = cookieDomain !== undefined && !`.${apiDomain}`.endsWith(`.${cookieDomain}`);
-    const isShared = cookieDomain !== undefined && getDomain(cookieDomain, { allowPrivateDomains: true }) === null;
-    const found: readonly (readonly [isWrong: boolean, setting: string, message: string])[] = [
-      [!stage.allowedOrigins.includes(new URL(panel).origin), "panel", "its origin is none of allowedOrigins"],
-      [
-        region !== account.region || owner !== account.id,
-        "clientSecretArn",
-        `a secret of account ${owner} in ${region}, not of the account and region above`,
-      ],
-      [
-        sameSite !== "none" && !isOneSite,
-        "sameSite",
-        "browsers would not send the cookie, as panel and API are on different sites: none",
-      ],
-      [
-        sameSite === "none" && isOneSite,
-        "sameSite",
-        "panel and API are on one site, where none protects less, and does not help",
-      ],
-      [isOutside, "cookieDomain", `the API's domain, ${apiDomain ?? "which is API Gateway's"}, is not within it`],
-      [isShared, "cookieDomain", "browsers take no cookie for a domain under which others have theirs"],
-    ];
-    return found.flatMap(([isWrong, setting, message]) =>
-      isWrong ? [{ path: ["stages", index, "signIn", setting], message }] : [],
-    );
-  });
-
-/** The domain whose hosts are one site for browsers: they have the same list of the suffixes under which others register. */
-const siteOf = (host: string) => getDomain(host, { allowPrivateDomains: true }) ?? host;
-
-const areUnique = (names: readonly string[]) => new Set(names).size === names.length;
-
-/** What CloudFormation cannot see, or would see only when half of a deployment is done: money, data and access. */
-export const checks: readonly ((settings: Settings) => Issue[])[] = [
-  checkCopies,
-  checkConcurrency,
-  checkPauses,
-  checkRules,
-  checkQualifiers,
-  checkSignIn,
-];

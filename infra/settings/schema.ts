@@ -20,23 +20,19 @@ const pipelineSettings = z.strictObject({
   provider: z.string().optional(),
 });
 
-const accountSettings = z
-  .strictObject({
-    /** The account to deploy to. With credentials of another account the CDK deploys nothing. */
-    id: z.string().regex(/^\d{12}$/, "twelve digits"),
-    region,
-    /** Lambda's limit of concurrent executions for the account and region (infra/README.md, "Concurrency"). */
-    concurrency: z.int().min(10).optional(),
-    /** Who gets a mail when 80 % of what functions leave unreserved is in use. */
-    alarmRecipient: z.email().optional(),
-    /** The account's budget. The recipient gets a mail at 80 %, at 100 %, and when the forecast is above 100 %. */
-    budget: z.strictObject({ dollarsAMonth: z.number().positive(), recipient: z.email() }).optional(),
-    /** The GitHub repository whose workflows may deploy (infra/pipeline.md). */
-    pipeline: pipelineSettings.optional(),
-  })
-  .refine((it) => (it.concurrency === undefined) === (it.alarmRecipient === undefined), {
-    error: "concurrency and alarmRecipient go together",
-  });
+const accountSettings = z.strictObject({
+  /** The account to deploy to. With credentials of another account the CDK deploys nothing. */
+  id: z.string().regex(/^\d{12}$/, "twelve digits"),
+  region,
+  /** Lambda's limit of concurrent executions for the account and region (infra/README.md, "Concurrency"). */
+  concurrency: z.int().min(10).optional(),
+  /** Who gets a mail when 80 % of what functions leave unreserved is in use. */
+  alarmRecipient: z.email().optional(),
+  /** The account's budget. The recipient gets a mail at 80 %, at 100 %, and when the forecast is above 100 %. */
+  budget: z.strictObject({ dollarsAMonth: z.number().positive(), recipient: z.email() }).optional(),
+  /** The GitHub repository whose workflows may deploy (infra/pipeline.md). */
+  pipeline: pipelineSettings.optional(),
+});
 
 const backupLock = z.strictObject({
   /**
@@ -52,94 +48,74 @@ const backupLock = z.strictObject({
   changeableForDays: z.int().min(3).max(36_500).default(7),
 });
 
-const isWithin = (days: number, { daysMin, daysMax = days }: z.infer<typeof backupLock>) =>
-  daysMin <= days && days <= daysMax;
-
-const databaseSettings = z
-  .strictObject({
-    name,
-    /**
-     * The qualifier of the CDK's bootstrap by whose roles this database and its stages are deployed (infra/pipeline.md,
-     * "Pipeline"). With a pipeline each database has its own; without this setting it is the CDK's. A wildcard would let
-     * the pipeline's role of one stage assume the CDK's roles of all.
-     */
-    qualifier: z
-      .string()
-      .regex(/^[a-z][a-z0-9]{0,9}$/, "one to ten lower-case letters and digits")
-      .optional(),
-    /** In Aurora capacity units (ACU), in steps of a half; one has about 2 GiB of memory. */
-    capacityMin: z.number(),
-    capacityMax: z.number(),
-    /**
-     * With `capacityMin: 0` the database pauses after this time without a request. The next request waits about 15 s.
-     */
-    pausesAfterMinutes: z.int().positive().optional(),
-    /** Whether there is a second instance in another zone, which takes over when the first fails or restarts. */
-    standby: z.boolean(),
-    /** The database can be restored to any second of so many days. */
-    backupRetentionDays: z.int().min(1).max(35),
-    /**
-     * When Aurora makes its own backup each day, in UTC; AWS asks for half an hour at least. At 2 o'clock, when the backup
-     * begins that is copied, and in the hour after, that one would fail, which a mail tells.
-     */
-    backupWindow: z.string().default("00:00-00:30"),
-    /** When AWS may restart instances for maintenance, in UTC, each week; not between 2 and 3 o'clock either. */
-    maintenanceWindow: z.string().default("sun:04:30-sun:05:00"),
-    /**
-     * The two zones of the region that have the instances. Without this setting they are the first two that have a default
-     * subnet, and others once AWS adds zones (CloudFormation, "Fn::GetAZs"). Other zones make other subnets, and the
-     * database would have to be restored into them.
-     */
-    zones: z.tuple([z.string(), z.string()]).optional(),
-    /** Another region, to which a backup is copied each night. It is kept there for `backupRetentionDays`. */
-    backupRegion: region.optional(),
-    /**
-     * A drill each month, on this day (UTC): in `backupRegion` AWS Backup restores the newest copy and deletes it again, and
-     * a mail says how that went.
-     */
-    drill: z.strictObject({ day: z.int().min(1).max(28), hour: z.int().min(0).max(23).default(8) }).optional(),
-    /** Locks the vault in `backupRegion`, so that an intruder with all rights cannot delete the copies. */
-    backupLock: backupLock.optional(),
-    /** Protects the database from deletion, and keeps its data when the stack is deleted. */
-    isProtected: z.boolean(),
-    /**
-     * The snapshot from which the cluster was restored. Never remove or change it, except to restore (README,
-     * "Restore").
-     */
-    snapshot: z.string().min(1).optional(),
-    /** The cluster from which it was restored, and to which second. Never remove or change it, except to restore. */
-    restore: z.strictObject({ cluster: z.string().min(1), time: z.iso.datetime({ precision: 0 }) }).optional(),
-    /**
-     * Lets a deployment replace the database by an empty one. Without this setting, a deployment that finds an empty
-     * database where another one was before fails, and the other one stays.
-     */
-    mayBeEmpty: z.boolean().default(false),
-    /**
-     * The slug of a contributor who is public and remains so. Without them every smoke test fails, so an empty or another
-     * database is noticed.
-     */
-    knownContributor: z.string().min(1).optional(),
-    logRetentionDays: retentionDays,
-    /** For how long CloudTrail's record of operators' invocations is kept. Without this setting there is no record. */
-    trailRetentionDays: z.int().min(1).max(3_650).optional(),
-    alarmRecipient: z.email(),
-  })
-  .refine((it) => !it.snapshot || !it.restore, "restored both from a snapshot and from a cluster")
-  .refine((it) => (it.capacityMin === 0) === (it.pausesAfterMinutes !== undefined), {
-    error: "a database pauses exactly when its capacityMin is 0",
-  })
-  .refine(({ backupLock: lock, backupRegion, isProtected }) => !lock || (backupRegion !== undefined && isProtected), {
-    path: ["backupLock"],
-    error: "a lock of copies that are not made, or of a database that is not protected",
-  })
-  .refine((it) => !it.drill || it.backupRegion !== undefined, {
-    path: ["drill"],
-    error: "a drill restores the copy in backupRegion",
-  })
-  .refine(({ backupLock: lock, backupRetentionDays: days }) => !lock || isWithin(days, lock), {
-    path: ["backupLock"],
-    error: "the vault would refuse copies that are kept for backupRetentionDays",
-  });
+const databaseSettings = z.strictObject({
+  name,
+  /**
+   * The qualifier of the CDK's bootstrap by whose roles this database and its stages are deployed (infra/pipeline.md,
+   * "Pipeline"). With a pipeline each database has its own; without this setting it is the CDK's. A wildcard would let
+   * the pipeline's role of one stage assume the CDK's roles of all.
+   */
+  qualifier: z
+    .string()
+    .regex(/^[a-z][a-z0-9]{0,9}$/, "one to ten lower-case letters and digits")
+    .optional(),
+  /** In Aurora capacity units (ACU), in steps of a half; one has about 2 GiB of memory. */
+  capacityMin: z.number(),
+  capacityMax: z.number(),
+  /**
+   * With `capacityMin: 0` the database pauses after this time without a request. The next request waits about 15 s.
+   */
+  pausesAfterMinutes: z.int().positive().optional(),
+  /** Whether there is a second instance in another zone, which takes over when the first fails or restarts. */
+  standby: z.boolean(),
+  /** The database can be restored to any second of so many days. */
+  backupRetentionDays: z.int().min(1).max(35),
+  /**
+   * When Aurora makes its own backup each day, in UTC; AWS asks for half an hour at least. At 2 o'clock, when the backup
+   * begins that is copied, and in the hour after, that one would fail, which a mail tells.
+   */
+  backupWindow: z.string().default("00:00-00:30"),
+  /** When AWS may restart instances for maintenance, in UTC, each week; not between 2 and 3 o'clock either. */
+  maintenanceWindow: z.string().default("sun:04:30-sun:05:00"),
+  /**
+   * The two zones of the region that have the instances. Without this setting they are the first two that have a default
+   * subnet, and others once AWS adds zones (CloudFormation, "Fn::GetAZs"). Other zones make other subnets, and the
+   * database would have to be restored into them.
+   */
+  zones: z.tuple([z.string(), z.string()]).optional(),
+  /** Another region, to which a backup is copied each night. It is kept there for `backupRetentionDays`. */
+  backupRegion: region.optional(),
+  /**
+   * A drill each month, on this day (UTC): in `backupRegion` AWS Backup restores the newest copy and deletes it again, and
+   * a mail says how that went.
+   */
+  drill: z.strictObject({ day: z.int().min(1).max(28), hour: z.int().min(0).max(23).default(8) }).optional(),
+  /** Locks the vault in `backupRegion`, so that an intruder with all rights cannot delete the copies. */
+  backupLock: backupLock.optional(),
+  /** Protects the database from deletion, and keeps its data when the stack is deleted. */
+  isProtected: z.boolean(),
+  /**
+   * The snapshot from which the cluster was restored. Never remove or change it, except to restore (README,
+   * "Restore").
+   */
+  snapshot: z.string().min(1).optional(),
+  /** The cluster from which it was restored, and to which second. Never remove or change it, except to restore. */
+  restore: z.strictObject({ cluster: z.string().min(1), time: z.iso.datetime({ precision: 0 }) }).optional(),
+  /**
+   * Lets a deployment replace the database by an empty one. Without this setting, a deployment that finds an empty
+   * database where another one was before fails, and the other one stays.
+   */
+  mayBeEmpty: z.boolean().default(false),
+  /**
+   * The slug of a contributor who is public and remains so. Without them every smoke test fails, so an empty or another
+   * database is noticed.
+   */
+  knownContributor: z.string().min(1).optional(),
+  logRetentionDays: retentionDays,
+  /** For how long CloudTrail's record of operators' invocations is kept. Without this setting there is no record. */
+  trailRetentionDays: z.int().min(1).max(3_650).optional(),
+  alarmRecipient: z.email(),
+});
 
 /** A token bucket: requests per second, and its size. With 0 for both, all requests get a response 429. */
 const throttle = z.strictObject({ rate: z.number().min(0), burst: z.int().min(0) });
@@ -194,96 +170,90 @@ const signInSettings = z.strictObject({
   concurrent: reserved.default(10),
 });
 
-const stageSettings = z
-  .strictObject({
-    name,
-    /** The name of the stage's database; several stages may share one. */
-    database: name,
-    /** The origins of pages that may call administrative endpoints with the user's cookie. */
-    allowedOrigins: z.array(origin).min(1),
-    /** The domain that serves images. */
-    imageDomain: domain,
-    /** Whether this stage accepts image uploads. If so, it has the bucket and the CDN of `imageDomain`. */
-    uploads: z.boolean(),
-    /** The certificate of `imageDomain`. CloudFront accepts certificates from us-east-1 only. */
-    imageCertificate: certificate.optional(),
-    /** Another region, to whose bucket images are replicated as they are uploaded and deleted; only with `uploads`. */
-    imageBackupRegion: region.optional(),
-    /** CloudFront in front of the API, with its own domain: it caches public reads and forwards everything else. */
-    edge: z
-      .strictObject({
-        domain,
-        /** In us-east-1, too. */
-        certificate,
-        /**
-         * How many paths may be invalidated in a day; each tag is one. Beyond that changes are visible after ten minutes.
-         * What is to be invalidated is looked for every minute, so the database of a stage with an edge may not pause.
-         */
-        invalidationsADay: z.int().positive().default(3_000),
-        /** How long CloudFront keeps a response that is not invalidated. */
-        sharedCacheSeconds: z.int().min(60).max(86_400).default(3_600),
-        /** How often all methods together may be called; `throttles` limits each of them. */
-        throttle: throttle.default({ rate: 1_000, burst: 2_000 }),
-        /** The number of the key that CloudFront sends to the API. The next one changes it (infra/edge.md). */
-        key: z.int().positive().default(1),
-      })
-      .optional(),
-    /**
-     * Whether the distributions have `edge.domain` and `imageDomain` as aliases. False while those of a lost region still
-     * have them: CloudFront gives an alias to one distribution only (infra/restore.md, "A lost region").
-     */
-    hasAliases: z.boolean().default(true),
-    /**
-     * A custom domain of API Gateway. Without it the API has the domain that API Gateway gives it. A stage with an edge
-     * does not need it, except while the domain moves to the edge (infra/edge.md).
-     */
-    domain: z.strictObject({ name: domain, certificate }).optional(),
-    /**
-     * The throttles of each single method, by kind of endpoint. API Gateway has no limit for all methods of a stage
-     * together (API Gateway, "Throttle requests to your REST APIs").
-     */
-    throttles: z.strictObject({
-      preflights: throttle,
-      lists: throttle,
-      records: throttle,
-      changes: throttle,
-      images: throttle,
-      /** Signing in, which everybody may begin, and signing out. */
-      signIn: throttle.default({ rate: 5, burst: 20 }),
-    }),
-    /** How many lists of each kind may run at once, and how long one may take. */
-    streams: z
-      .strictObject({ concurrent: reserved.default(5), secondsMax: z.int().min(30).max(900).default(120) })
-      .prefault({}),
-    /** How many reads of each kind of public record may run at once; each ends within 8 s. */
-    publicRecords: z.strictObject({ concurrent: reserved.default(20) }).prefault({}),
-    /** How many updates and removals of images may run at once, for each of the four functions; only with `uploads`. */
-    images: z.strictObject({ concurrent: reserved.default(5) }).prefault({}),
-    /** How people sign in. Without it the stage responds to `/sign-in` and `/sign-out` 503, and has no such functions. */
-    signIn: signInSettings.optional(),
-    /** Sends public requests to the stage's API regularly; an alarm fires when a response is wrong. */
-    smoke: z.strictObject({ everyMinutes: z.int().min(1).max(60) }).optional(),
-    /** AWS WAF in front of CloudFront, or else of the API. Without it only the throttles protect the API. */
-    firewall: firewallSettings.optional(),
-    isProtected: z.boolean(),
-    logRetentionDays: retentionDays,
-    /** How many days the ledger of changes is kept. */
-    changesRetentionDays: z.int().min(1).max(3_650),
-    /** How much the ledger may grow in a day before an alarm fires. */
-    ledgerGigabytesADay: z.number().positive().default(1),
-    /** How many requests API Gateway may get in five minutes before an alarm fires. */
-    requestsIn5Minutes: z.int().positive().default(100_000),
-    /** How much CloudFront may send in an hour, images included, before an alarm fires. */
-    cdnGigabytesAnHour: z.number().positive().default(20),
-    /** How many requests CloudFront may get in an hour, those for images included, before an alarm fires. */
-    cdnRequestsAnHour: z.int().positive().default(1_000_000),
-    alarmRecipient: z.email(),
-  })
-  .refine((it) => it.uploads === (it.imageCertificate !== undefined), "a stage has imageCertificate if it has uploads")
-  .refine(({ uploads, imageBackupRegion }) => uploads || imageBackupRegion === undefined, {
-    path: ["imageBackupRegion"],
-    error: "a stage without uploads has no images",
-  });
+const stageSettings = z.strictObject({
+  name,
+  /** The name of the stage's database; several stages may share one. */
+  database: name,
+  /** The origins of pages that may call administrative endpoints with the user's cookie. */
+  allowedOrigins: z.array(origin).min(1),
+  /** The domain that serves images. */
+  imageDomain: domain,
+  /** Whether this stage accepts image uploads. If so, it has the bucket and the CDN of `imageDomain`. */
+  uploads: z.boolean(),
+  /** The certificate of `imageDomain`. CloudFront accepts certificates from us-east-1 only. */
+  imageCertificate: certificate.optional(),
+  /** Another region, to whose bucket images are replicated as they are uploaded and deleted; only with `uploads`. */
+  imageBackupRegion: region.optional(),
+  /** CloudFront in front of the API, with its own domain: it caches public reads and forwards everything else. */
+  edge: z
+    .strictObject({
+      domain,
+      /** In us-east-1, too. */
+      certificate,
+      /**
+       * How many paths may be invalidated in a day; each tag is one. Beyond that changes are visible after ten minutes.
+       * What is to be invalidated is looked for every minute, so the database of a stage with an edge may not pause.
+       */
+      invalidationsADay: z.int().positive().default(3_000),
+      /** How long CloudFront keeps a response that is not invalidated. */
+      sharedCacheSeconds: z.int().min(60).max(86_400).default(3_600),
+      /** How often all methods together may be called; `throttles` limits each of them. */
+      throttle: throttle.default({ rate: 1_000, burst: 2_000 }),
+      /** The number of the key that CloudFront sends to the API. The next one changes it (infra/edge.md). */
+      key: z.int().positive().default(1),
+    })
+    .optional(),
+  /**
+   * Whether the distributions have `edge.domain` and `imageDomain` as aliases. False while those of a lost region still
+   * have them: CloudFront gives an alias to one distribution only (infra/restore.md, "A lost region").
+   */
+  hasAliases: z.boolean().default(true),
+  /**
+   * A custom domain of API Gateway. Without it the API has the domain that API Gateway gives it. A stage with an edge
+   * does not need it, except while the domain moves to the edge (infra/edge.md).
+   */
+  domain: z.strictObject({ name: domain, certificate }).optional(),
+  /**
+   * The throttles of each single method, by kind of endpoint. API Gateway has no limit for all methods of a stage
+   * together (API Gateway, "Throttle requests to your REST APIs").
+   */
+  throttles: z.strictObject({
+    preflights: throttle,
+    lists: throttle,
+    records: throttle,
+    changes: throttle,
+    images: throttle,
+    /** Signing in, which everybody may begin, and signing out. */
+    signIn: throttle.default({ rate: 5, burst: 20 }),
+  }),
+  /** How many lists of each kind may run at once, and how long one may take. */
+  streams: z
+    .strictObject({ concurrent: reserved.default(5), secondsMax: z.int().min(30).max(900).default(120) })
+    .prefault({}),
+  /** How many reads of each kind of public record may run at once; each ends within 8 s. */
+  publicRecords: z.strictObject({ concurrent: reserved.default(20) }).prefault({}),
+  /** How many updates and removals of images may run at once, for each of the four functions; only with `uploads`. */
+  images: z.strictObject({ concurrent: reserved.default(5) }).prefault({}),
+  /** How people sign in. Without it the stage responds to `/sign-in` and `/sign-out` 503, and has no such functions. */
+  signIn: signInSettings.optional(),
+  /** Sends public requests to the stage's API regularly; an alarm fires when a response is wrong. */
+  smoke: z.strictObject({ everyMinutes: z.int().min(1).max(60) }).optional(),
+  /** AWS WAF in front of CloudFront, or else of the API. Without it only the throttles protect the API. */
+  firewall: firewallSettings.optional(),
+  isProtected: z.boolean(),
+  logRetentionDays: retentionDays,
+  /** How many days the ledger of changes is kept. */
+  changesRetentionDays: z.int().min(1).max(3_650),
+  /** How much the ledger may grow in a day before an alarm fires. */
+  ledgerGigabytesADay: z.number().positive().default(1),
+  /** How many requests API Gateway may get in five minutes before an alarm fires. */
+  requestsIn5Minutes: z.int().positive().default(100_000),
+  /** How much CloudFront may send in an hour, images included, before an alarm fires. */
+  cdnGigabytesAnHour: z.number().positive().default(20),
+  /** How many requests CloudFront may get in an hour, those for images included, before an alarm fires. */
+  cdnRequestsAnHour: z.int().positive().default(1_000_000),
+  alarmRecipient: z.email(),
+});
 
 /** What each setting may be by itself; checks.ts looks at several together. */
 export const shape = z.strictObject({

@@ -1,11 +1,10 @@
 import type * as z from "zod";
 import { fieldsInWords } from "../../lib/operators/issues.ts";
-import { checks } from "./checks.ts";
+import { issuesOf } from "./checks.ts";
 import { type Settings, shape } from "./schema.ts";
 
 export const settingsSchema = shape.superRefine((settings, { addIssue }) => {
-  for (const { path = [], message } of checks.flatMap((check) => check(settings)))
-    addIssue({ code: "custom", path: [...path], message });
+  for (const issue of issuesOf(settings)) addIssue({ code: "custom", ...issue });
 });
 
 /** Ends the process if settings are invalid: commands load them before they can catch an error. */

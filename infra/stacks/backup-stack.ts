@@ -1,4 +1,4 @@
-import { Duration, Fn, RemovalPolicy, type Stack } from "aws-cdk-lib";
+import { Duration, Fn, type Stack } from "aws-cdk-lib";
 import {
   BackupVault,
   CfnRestoreTestingPlan,
@@ -13,6 +13,7 @@ import type { BackupLock, DatabaseSettings } from "../settings/schema.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { Alarms } from "./shared/alarms.ts";
 import { globalPrefix } from "./shared/global-prefix.ts";
+import { removalPolicyOf } from "./shared/log.ts";
 import { makeServiceRole } from "./shared/role.ts";
 
 /**
@@ -22,13 +23,10 @@ import { makeServiceRole } from "./shared/role.ts";
 export const vaultName = ({ name }: DatabaseSettings, region: string) =>
   `${globalPrefix(`colophon-${name}`, region)}-database`;
 
-export const vaultRemovalPolicy = ({ isProtected }: DatabaseSettings) =>
-  isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
-
 /** The vault and the key for copies of a database's backups, in another region, and the test that they can be restored. */
 export function addBackupVault(stack: Stack, settings: DatabaseSettings, databaseRegion: string): void {
   const { name, backupLock, drill } = settings;
-  const removalPolicy = vaultRemovalPolicy(settings);
+  const removalPolicy = removalPolicyOf(settings.isProtected);
   const key = new Key(stack, "Key", {
     description: `Colophon: copies of the backups of database ${name}`,
     enableKeyRotation: true,

@@ -5,8 +5,9 @@ import { Schedule } from "aws-cdk-lib/aws-events";
 import { Construct } from "constructs";
 import type { DatabaseSettings } from "../../settings/schema.ts";
 
-import { vaultName, vaultRemovalPolicy } from "../backup-stack.ts";
+import { vaultName } from "../backup-stack.ts";
 import { type Alarms, isAbsent } from "../shared/alarms.ts";
+import { removalPolicyOf } from "../shared/log.ts";
 import { makeServiceRole } from "../shared/role.ts";
 import { type AuroraCluster, identifierOf } from "./cluster.ts";
 
@@ -34,7 +35,7 @@ export function addBackupCopies(
   const name = vaultName(settings, stack.region);
   const vault = new BackupVault(scope, "Vault", {
     backupVaultName: name,
-    removalPolicy: vaultRemovalPolicy(settings),
+    removalPolicy: removalPolicyOf(settings.isProtected),
   });
   const there = stack.formatArn({
     service: "backup",

@@ -16,7 +16,7 @@ import {
 } from "aws-cdk-lib/aws-rds";
 import type { DatabaseSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
-import { makeLog } from "../shared/log.ts";
+import { makeLog, removalPolicyOf } from "../shared/log.ts";
 import { clusterNames, databaseName } from "./database.ts";
 
 /**
@@ -171,7 +171,7 @@ const makeKey = (stack: Stack, { name, isProtected }: DatabaseSettings): IKey =>
   new Key(stack, "StorageKey", {
     description: `Colophon: the database ${name} and its snapshots`,
     enableKeyRotation: true,
-    removalPolicy: isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+    removalPolicy: removalPolicyOf(isProtected),
   }) as IKey;
 
 /** Keeps the instances of a replaced cluster, which stages use until they are deployed. */

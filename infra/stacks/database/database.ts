@@ -35,41 +35,32 @@ export interface OwnCluster extends Cluster {
 export const secretId = (role: LimitedRole) => `${role[0]?.toUpperCase()}${role.slice(1)}Secret`;
 
 /**
- * The SSM parameters from which an API stack reads the cluster's ARNs, by their logical ids. Unlike exports of a stack,
- * parameters may change while another stack uses them, so a cluster that was restored from a backup can replace the old
- * one.
+ * The SSM parameter from which an API stack reads an ARN of the cluster, by its logical id: `ClusterArn` has the name
+ * `/colophon/prod/cluster-arn`. Unlike exports of a stack, parameters may change while another stack uses them, so a
+ * cluster that was restored from a backup can replace the old one.
  */
-const parametersOf = (database: string) => ({
-  arn: { id: "ClusterArn", name: `/colophon/${database}/cluster-arn` },
-  identifier: { id: "ClusterIdentifier", name: `/colophon/${database}/cluster-identifier` },
-  secretOf: (role: LimitedRole) => ({ id: `${secretId(role)}Arn`, name: `/colophon/${database}/${role}-secret-arn` }),
-});
-
-type Parameter = ReturnType<typeof parametersOf>["arn"];
+const parameterName = (database: string, id: string) =>
+  `/colophon/${database}/${id.replaceAll(/\B[A-Z]/g, "-$&").toLowerCase()}`;
 
 export function publishCluster(scope: Construct, database: string, { arn, identifier, secretArns }: OwnCluster): void {
-  const parameters = parametersOf(database);
-  const publish = ({ id, name: parameterName }: Parameter, stringValue: string) =>
-    new StringParameter(scope, id, { parameterName, stringValue });
-  publish(parameters.arn, arn);
-  publish(parameters.identifier, identifier);
-  for (const role of limitedRoles) publish(parameters.secretOf(role), secretArns[role]);
+  const secrets = limitedRoles.map((role) => [`${secretId(role)}Arn`, secretArns[role]] as const);
+  for (const [id, stringValue] of [["ClusterArn", arn], ["ClusterIdentifier", identifier], ...secrets] as const)
+    new StringParameter(scope, id, { parameterName: parameterName(database, id), stringValue });
 }
 
 export function findCluster(stack: Stack, database: string): Cluster {
-  const parameters = parametersOf(database);
   // Every function refers to these parameters. The CDK's own names for them would be longer.
-  const find = ({ id, name }: Parameter) => {
+  const find = (id: string) => {
     const existing = stack.node.tryFindChild(id) as CfnParameter | undefined;
-    const type = "AWS::SSM::Parameter::Value<String>";
-    return (existing ?? new CfnParameter(stack, id, { type, default: name })).valueAsString;
+    const props = { type: "AWS::SSM::Parameter::Value<String>", default: parameterName(database, id) };
+    return (existing ?? new CfnParameter(stack, id, props)).valueAsString;
   };
   return {
     arnsOfAll: arnsOfAll(stack, database),
-    arn: find(parameters.arn),
-    identifier: find(parameters.identifier),
+    arn: find("ClusterArn"),
+    identifier: find("ClusterIdentifier"),
     // A stage has no function for some roles, and so no parameter.
-    secretArnOf: (role) => find(parameters.secretOf(role)),
+    secretArnOf: (role) => find(`${secretId(role)}Arn`),
   };
 }
 

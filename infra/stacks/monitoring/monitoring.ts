@@ -40,10 +40,11 @@ export function monitor(stage: Stage, props: MonitoringProps): void {
   const scope = new Construct(stack, "Watch");
   addAlarms(stage, props);
   addDashboard(scope, stage, props.distributions);
-  const logs = { access: props.accessLog.logGroupName, functions: log.logGroupName };
-  for (const { name, queryString, of } of savedQueries.filter((each) => settings.signIn || !each.isOfSignIn)) {
-    const logGroupNames = of.map((each) => logs[each]);
-    new CfnQueryDefinition(scope, `Query-${name}`, { name: `${prefix}/${name}`, queryString, logGroupNames });
+  const names = { access: props.accessLog.logGroupName, functions: log.logGroupName };
+  for (const { logs, queries } of savedQueries(settings)) {
+    const logGroupNames = logs.map((each) => names[each]);
+    for (const [name, queryString] of Object.entries(queries))
+      new CfnQueryDefinition(scope, `Query-${name}`, { name: `${prefix}/${name}`, queryString, logGroupNames });
   }
 }
 

@@ -1,8 +1,8 @@
-import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
 import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket, ObjectOwnership } from "aws-cdk-lib/aws-s3";
 import type { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
-import type { LogSettings } from "./log.ts";
+import { type LogSettings, removalPolicyOf } from "./log.ts";
 
 /** For how many days a deleted, replaced or expired object of a versioned bucket can be restored. */
 export const oldVersionsDays = 30;
@@ -14,7 +14,7 @@ export const privateBucketProps = (isProtected: boolean) =>
     encryption: BucketEncryption.S3_MANAGED,
     enforceSSL: true,
     minimumTLSVersion: 1.2,
-    removalPolicy: isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+    removalPolicy: removalPolicyOf(isProtected),
   }) as const;
 
 /** Those of buckets of images, which keep deleted and replaced images for a while. */

@@ -6,6 +6,10 @@ import type { StageSettings } from "../../settings/schema.ts";
 /** How long logs are kept, and whether they outlive their stack. */
 export type LogSettings = Pick<StageSettings, "logRetentionDays" | "isProtected">;
 
+/** What holds data of a protected stack or database outlives it. */
+export const removalPolicyOf = (isProtected: boolean) =>
+  isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
+
 /** A log group. Without it the service that writes the log would create one that is kept for ever. */
 export function makeLog(
   scope: Construct,
@@ -16,7 +20,7 @@ export function makeLog(
   return new LogGroup(scope, id, {
     logGroupName,
     retention: logRetentionDays,
-    removalPolicy: isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+    removalPolicy: removalPolicyOf(isProtected),
   });
 }
 
