@@ -173,7 +173,9 @@ describe.each(stacks.filter((each) => synthesis.template(each).all("Lambda::Func
         const needed = read.filter((each) => ours.test(each) && !(each === "API_URL" && "API_DOOR_ARN" in variables));
         expect([name, ...read]).toEqual(expect.arrayContaining(Object.keys(variables)));
         expect([name, ...Object.keys(variables)]).toEqual(expect.arrayContaining(needed));
-        const { DATABASE_SECRET_ARN: secret } = variables;
+        const { DATABASE_SECRET_ARN: secret, INVALIDATE_FUNCTION: notified } = variables;
+        const invalidating = edge && notifying.test(name) ? `colophon-${edge.name}-ops-invalidate` : undefined;
+        expect([name, notified]).toEqual([name, invalidating]);
         if (secret) expect([name, roleOfSecret(template, secret)]).toEqual([name, roleOf(name)]);
       }
     });

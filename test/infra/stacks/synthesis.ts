@@ -160,15 +160,3 @@ export function templateText(value: unknown): string {
   if (join) return join[1].map(templateText).join(join[0]);
   return sub ?? JSON.stringify(value);
 }
-
-/** Whether an alarm fires for these values of its metrics. */
-export function fires(
-  { Metrics, Threshold }: Properties,
-  values: Readonly<Record<string, number | undefined>>,
-): boolean {
-  const { Expression } = (Metrics as Properties[]).find((each) => each.Expression) ?? {};
-  const FILL = (value: number | undefined, otherwise: number) => value ?? otherwise;
-  const IF = (condition: boolean, value: number, otherwise: number) => (condition ? value : otherwise);
-  const compute = new Function("FILL", "IF", ...Object.keys(values), `return ${Expression}`);
-  return compute(FILL, IF, ...Object.values(values)) >= Threshold;
-}

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { openDatabase, type Sql } from "../../../support/database.ts";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { openDatabase } from "../../../support/database.ts";
 import { startEmptyPostgres } from "../../../support/empty-cluster.ts";
 import { synthesis } from "../synthesis.ts";
 
@@ -9,12 +9,15 @@ import { synthesis } from "../synthesis.ts";
 
 const secret = "Ada Lovelace";
 
-let server: Awaited<ReturnType<typeof startEmptyPostgres>>;
-let sql: Sql;
-
-beforeAll(async () => {
-  server = await startEmptyPostgres();
-  sql = openDatabase(`${server.url}/postgres`, { max: 2 });
+it("PostgreSQL's log contains slow statements, and no value of a row or parameter", async () => {
+  const server = await startEmptyPostgres();
+  const sql = openDatabase(`${server.url}/postgres`, { max: 1 });
+  onTestFinished(async () => {
+    await sql.end();
+    await server.stop();
+  });
+  const log = () => readFile(join(server.directory, "server.log"), "utf8");
+  const logged = (pattern: RegExp) => vi.waitFor(async () => expect(await log()).toMatch(pattern), { timeout: 30_000 });
   const { Parameters } = synthesis.template("colophon-prod-database").one("RDS::DBClusterParameterGroup").Properties;
   for (const [name, value] of Object.entries(Parameters)) await sql.query(`alter system set ${name} = '${value}'`);
   await sql`select pg_reload_conf()`;
@@ -23,39 +26,12 @@ beforeAll(async () => {
     async () => expect(await sql`show log_min_duration_statement`).toEqual([{ log_min_duration_statement: "500ms" }]),
     { timeout: 30_000 },
   );
+
   await sql`create table people (name text unique)`;
   await sql`insert into people values (${secret})`;
-});
-
-afterAll(async () => {
-  await sql.end();
-  await server.stop();
-});
-
-const log = () => readFile(join(server.directory, "server.log"), "utf8");
-const logged = (pattern: RegExp) => vi.waitFor(async () => expect(await log()).toMatch(pattern), { timeout: 30_000 });
-
-describe("PostgreSQL's log", () => {
-  it("contains slow statements", async () => {
-    await sql`select pg_sleep(0.6), ${secret}::text`;
-
-    await logged(/duration: \d+\.\d+ ms .*select pg_sleep\(0\.6\), \$1::text/);
-  });
-
-  it("contains waits for a lock", async () => {
-    const { waiting } = await sql.begin(async (other) => {
-      await other`update people set name = name`;
-      const waiting = sql`update people set name = name where name = ${secret}`;
-      await logged(/still waiting for ShareLock/);
-      return { waiting };
-    });
-    await waiting;
-  });
-
-  it("contains no value of a row or parameter", async () => {
-    await expect(sql`insert into people values (${secret})`).rejects.toThrow(/people_name_key/);
-    await logged(/ERROR: {2}duplicate key value violates unique constraint "people_name_key"/);
-
-    expect(await log()).not.toContain(secret);
-  });
+  await sql`select pg_sleep(0.6), ${secret}::text`;
+  await logged(/duration: \d+\.\d+ ms .*select pg_sleep\(0\.6\), \$1::text/);
+  await expect(sql`insert into people values (${secret})`).rejects.toThrow(/people_name_key/);
+  await logged(/ERROR: {2}duplicate key value violates unique constraint "people_name_key"/);
+  expect(await log()).not.toContain(secret);
 });

@@ -1,11 +1,8 @@
-import { BlockList } from "node:net";
 import { posix } from "node:path";
 import { expect } from "vitest";
 import type { Properties, Template } from "../synthesis.ts";
 
 export interface Visit {
-  /** Of who sends it to API Gateway, or to CloudFront. */
-  readonly address: string;
   readonly path: string;
   readonly query?: string;
   /** As the client states it. */
@@ -13,6 +10,8 @@ export interface Visit {
   readonly method?: string;
   /** Of the page that sends it. */
   readonly origin?: string;
+  /** Whether its address is in the IP sets. */
+  readonly isTrusted?: boolean;
 }
 
 const rulesOf = (template: Template): Properties[] => template.one("WAFv2::WebACL").Properties.Rules;
@@ -21,14 +20,14 @@ const rulesOf = (template: Template): Properties[] => template.one("WAFv2::WebAC
 export function matchesRule(template: Template, name: string, visit: Visit): boolean {
   const rule = rulesOf(template).find(({ Name }) => Name === name);
   if (!rule) throw new Error(`There is no rule ${name}`);
-  return holds(template, rule.Statement, visit);
+  return holds(rule.Statement, visit);
 }
 
 /** The rate-based rules of a web ACL that count a request for its address (AWS WAF, "Rule statements"). */
 export function countedBy(template: Template, visit: Visit): string[] {
   return rulesOf(template).flatMap(({ Name, Statement }) => {
     const rate = Statement.RateBasedStatement;
-    if (!rate || (rate.ScopeDownStatement && !holds(template, rate.ScopeDownStatement, visit))) return [];
+    if (!rate || (rate.ScopeDownStatement && !holds(rate.ScopeDownStatement, visit))) return [];
     if (rate.AggregateKeyType !== "IP") throw new Error("Nobody says whose request it is but the connection");
     return [Name];
   });
@@ -43,7 +42,7 @@ export function refusalOf(template: Template, visit: Visit, isLimited: boolean):
   const labels = new Set<string>();
   for (const { Name, Action, RuleLabels = [], Statement } of rulesOf(template)) {
     if (!Action) continue;
-    const matches = Statement.RateBasedStatement ? counted.includes(Name) : holds(template, Statement, visit, labels);
+    const matches = Statement.RateBasedStatement ? counted.includes(Name) : holds(Statement, visit, labels);
     if (!matches) continue;
     for (const each of RuleLabels) labels.add(each.Name);
     if (Action.Block) return Action.Block.CustomResponse;
@@ -51,19 +50,14 @@ export function refusalOf(template: Template, visit: Visit, isLimited: boolean):
   return undefined;
 }
 
-function holds(
-  template: Template,
-  statement: Properties,
-  visit: Visit,
-  labels: ReadonlySet<string> = new Set(),
-): boolean {
+function holds(statement: Properties, visit: Visit, labels: ReadonlySet<string> = new Set()): boolean {
   const [[type, it] = ["", {}], ...others] = Object.entries<Properties>(statement);
   if (others.length > 0) throw new Error("A statement is of one type");
   switch (type) {
     case "AndStatement":
-      return several(it).every((each) => holds(template, each, visit, labels));
+      return several(it).every((each) => holds(each, visit, labels));
     case "NotStatement":
-      return !holds(template, it.Statement, visit, labels);
+      return !holds(it.Statement, visit, labels);
     case "RegexMatchStatement":
       return new RegExp(it.RegexString).test(fieldOf(it, visit));
     case "ByteMatchStatement":
@@ -72,7 +66,7 @@ function holds(
     case "LabelMatchStatement":
       return labels.has(it.Key);
     case "IPSetReferenceStatement":
-      return isInSet(template, it, visit);
+      return visit.isTrusted ?? false;
     default:
       throw new Error(`Unknown: ${type}`);
   }
@@ -103,15 +97,4 @@ function fieldOf(
     if (!transform) throw new Error(`Unknown: ${Type}`);
     return transform(before);
   }, text);
-}
-
-function isInSet(template: Template, { Arn }: Properties, { address }: Visit): boolean {
-  const { Addresses, IPAddressVersion } = template.find(Arn).Properties;
-  const version = IPAddressVersion === "IPV6" ? "ipv6" : "ipv4";
-  const list = new BlockList();
-  for (const each of Addresses as string[]) {
-    const [network = "", length] = each.split("/");
-    list.addSubnet(network, Number(length), version);
-  }
-  return list.check(address, address.includes(":") ? "ipv6" : "ipv4");
 }
