@@ -15,11 +15,9 @@ const editor = useHolder(stack, "view-users", "edit-users", "delete-users");
 
 const call = (name: string, id: number, body?: object, as = editor.token) =>
   stack.call(`admin-users/${name}`, { as, path: { id }, body });
-const list = async (query: Request["query"] = {}, as = editor.token) =>
-  (await stack.call("admin-users/list", { as, query })).body;
-const namesOf = ({ users }: { users: { username: string }[] }) => users.map(({ username }) => username);
-const found = async (query: Request["query"]) => namesOf(await list(query));
-const roles = (count: number) => Promise.all(Array.from({ length: count }, () => aRole(stack.sql)));
+const list = async (query: NonNullable<Request["query"]>) => (await editor.call("admin-users/list", { query })).body;
+const found = async (query: NonNullable<Request["query"]>): Promise<string[]> =>
+  (await list(query)).users.map(({ username }: { username: string }) => username);
 
 const updated = envelope(200, "User updated");
 const loggedOut = envelope(200, "User logged out");
@@ -177,20 +175,20 @@ describe("POST /admin-users/edit/{id}", () => {
     (await stack.sql`select username, slug, age_verified from users where id = ${id}`)[0];
 
   it("returns 200 and changes name and age verification, not the slug; missing fields become their defaults", async () => {
-    const user = await aUser(stack.sql, "Before");
-    const [role] = await roles(1);
-    await give(stack.sql, user, ...(role ? [role] : []));
+    const [user, role] = [await aUser(stack.sql, "Before"), await aRole(stack.sql)];
+    await give(stack.sql, user, role);
 
     expect(await edit(user, { username: " After ", age_verified: true, slug: "after", id: 1 })).toEqual(updated);
     expect(await rowOf(user)).toEqual({ username: "After", slug: "before", age_verified: true });
     await edit(user, { username: "AFTER", added_roles: null });
     expect(await rowOf(user)).toEqual({ username: "AFTER", slug: "before", age_verified: false });
-    expect(await roleIdsOf(stack.sql, user)).toEqual([role?.id]);
+    expect(await roleIdsOf(stack.sql, user)).toEqual([role.id]);
   });
 
   it("returns 200 and adds and removes roles; one in both lists is removed, and without any is the default one", async () => {
     const user = await aUser(stack.sql);
-    const [kept, lost, won, both] = (await roles(4)).map(({ id }) => id).sort((a, b) => a - b);
+    const roles = await Promise.all(Array.from({ length: 4 }, () => aRole(stack.sql)));
+    const [kept, lost, won, both] = roles.map(({ id }) => id).sort((a, b) => a - b);
     await give(stack.sql, user, { id: kept ?? 0 }, { id: lost ?? 0 });
     const change = async (added_roles: unknown[], removed_roles: unknown[]) => {
       expect(await edit(user, { added_roles, removed_roles })).toEqual(updated);

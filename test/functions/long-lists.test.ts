@@ -180,8 +180,7 @@ describe("A long list", () => {
       // Each page is read in a transaction.
       ["admin-users-list", {}, usersEvent, 5],
     ] as const)("keeps no transaction or lock for a slow reader: %s %j", async (name, headers, event, max) => {
-      const cookie = { Cookie: `refreshToken=${administrator.token}` };
-      const body = await begin(stack, name, { ...cookie, ...headers }, event);
+      const body = await begin(stack, name, { Cookie: `refreshToken=${administrator.token}`, ...headers }, event);
       const callsBefore = await settled();
 
       expect(await held()).toEqual([]);
@@ -227,7 +226,7 @@ describe("A long list", () => {
       const { promise: answering, resolve: result } = Promise.withResolvers<undefined>();
       stack.dataApi.intercept(() => answering);
       const isShown = vi.fn();
-      const shown = stack.call("admin-roles/list", { as: administrator.token }).finally(isShown);
+      const shown = administrator.call("admin-roles/list").finally(isShown);
 
       const replies = await sendAll();
 

@@ -1,19 +1,24 @@
 import { beforeAll } from "vitest";
 import type { Permission } from "../../lib/contract/permissions.ts";
-import type { Sql } from "./database.ts";
 import { anAdministrator, holderOf, type Person } from "./people.ts";
+import type { Reply, Request, Stack } from "./stack.ts";
 
-type Database = { readonly sql: Sql };
+/** A logged-in user for all tests of a file; exists from its first test on. */
+export interface Caller extends Person {
+  /** Calls an endpoint with the user's token. */
+  call(name: string, request?: Request): Promise<Reply>;
+}
 
-/** A logged-in user who holds exactly these permissions, for all tests of a file; exists from its first test on. */
-export const useHolder = (stack: Database, ...permissions: readonly Permission[]): Person =>
-  usePerson(() => holderOf(stack.sql, ...permissions));
+/** A caller who holds exactly these permissions. */
+export const useHolder = (stack: Stack, ...permissions: readonly Permission[]): Caller =>
+  useCaller(stack, () => holderOf(stack.sql, ...permissions));
 
-/** A logged-in user who holds every permission, for all tests of a file. */
-export const useAdministrator = (stack: Database): Person => usePerson(() => anAdministrator(stack.sql));
+/** A caller who holds every permission. */
+export const useAdministrator = (stack: Stack): Caller => useCaller(stack, () => anAdministrator(stack.sql));
 
-function usePerson(make: () => Promise<Person>): Person {
-  const person = {} as Person;
-  beforeAll(async () => void Object.assign(person, await make()));
-  return person;
+function useCaller(stack: Stack, make: () => Promise<Person>): Caller {
+  const call: Caller["call"] = (name, request) => stack.call(name, { as: caller.token, ...request });
+  const caller = { call } as Caller;
+  beforeAll(async () => void Object.assign(caller, await make()));
+  return caller;
 }

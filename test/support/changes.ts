@@ -1,5 +1,6 @@
 import type { ChangedRow, ListedChange as Listed } from "../../lib/operators/changes-in-words.ts";
 import type { Sql } from "./database.ts";
+import { invoke } from "./invoke.ts";
 import type { Stack } from "./stack.ts";
 import type { Row, Rows } from "./undo.ts";
 
@@ -14,11 +15,8 @@ export interface Changes {
 }
 
 /** Invokes ops-list-changes. */
-export async function listChanges({ lambda }: Pick<Stack, "lambda">, payload: object): Promise<Changes> {
-  const invocation = await lambda.invoke("ops-list-changes", payload);
-  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-  return invocation.result as Changes;
-}
+export const listChanges = (stack: Pick<Stack, "lambda">, payload: object): Promise<Changes> =>
+  invoke(stack, "ops-list-changes", payload);
 
 /** The newest change; fails if there is none. */
 export async function newestChange(stack: Pick<Stack, "lambda">, payload: object = {}): Promise<ListedChange> {

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Permission } from "../../lib/contract/permissions.ts";
 import type { Sql } from "./database.ts";
+import { aRole, give } from "./records.ts";
 
 export interface Person {
   readonly id: number;
@@ -12,12 +13,7 @@ export interface Person {
 /** A logged-in user who holds exactly these permissions, through a role of their own. */
 export async function holderOf(sql: Sql, ...permissions: readonly Permission[]): Promise<Person> {
   const person = await aUser(sql);
-  const [role] = await sql<{ id: number }[]>`insert into roles (name) values (${`role ${randomUUID()}`}) returning id`;
-  await sql`
-    insert into role_permissions (role_id, permission_id)
-    select ${role?.id ?? 0}, id from permissions where key = any(${permissions})
-  `;
-  await sql`insert into user_roles (user_id, role_id) values (${person.id}, ${role?.id ?? 0})`;
+  await give(sql, person, await aRole(sql, ...permissions));
   return person;
 }
 

@@ -25,6 +25,7 @@ import { addClients } from "./catalogue.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { openDatabase, type Sql } from "./database.ts";
 import { key, panelOrigin, useBucket, useDatabase } from "./environment.ts";
+import { invoke } from "./invoke.ts";
 import { createDatabase } from "./own-database.ts";
 import { type OwnPostgres, startOwnPostgres } from "./own-postgres.ts";
 
@@ -171,7 +172,7 @@ export async function startStack({
 
 async function migrate(): Promise<void> {
   const lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
-  await lambda.invoke("ops-migrate", {});
+  await invoke({ lambda }, "ops-migrate", {});
   await lambda.close();
 }
 

@@ -1,7 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
+import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../infra/aws-local/postgres/database-owner.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import type { Logins } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
@@ -14,6 +11,7 @@ import { newSecrets } from "../../infra/local/stage/secrets.ts";
 import { identifier, openDatabase } from "./database.ts";
 import { copyCluster } from "./empty-cluster.ts";
 import { key, useDatabase } from "./environment.ts";
+import { invoke } from "./invoke.ts";
 
 export interface Templates {
   readonly server: Postgres;
@@ -70,23 +68,23 @@ async function makeTemplates(templates: Templates, outdir: string): Promise<void
   const sql = openDatabase(`${templates.server.url}/postgres`, { max: 1 });
   await sql`create database demo template blank owner ${identifier(owner)}`;
   await sql.end();
-  await loadTemplate("demo", templates, outdir);
-}
-
-async function loadTemplate(database: string, { ownerUrl, secrets }: Templates, outdir: string): Promise<void> {
-  const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets, key });
-  useDatabase(database, dataApi.url);
-  const lambda = await startLambda({ outdir, settingsOf });
-  await loadDemo(lambda, `${ownerUrl}/${database}`);
-  await lambda.close();
-  await dataApi.close();
+  await withFunctions("demo", templates, outdir, (lambda) => loadDemo(lambda, `${templates.ownerUrl}/demo`));
 }
 
 /** Runs the migrations of the built functions. */
-export async function migrate(database: string, { ownerUrl, secrets }: Templates, outdir: string): Promise<void> {
+export const migrate = (database: string, templates: Templates, outdir: string): Promise<void> =>
+  withFunctions(database, templates, outdir, async (lambda) => void (await invoke({ lambda }, "ops-migrate", {})));
+
+async function withFunctions(
+  database: string,
+  { ownerUrl, secrets }: Templates,
+  outdir: string,
+  work: (lambda: Lambda) => Promise<void>,
+): Promise<void> {
   const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets, key });
   useDatabase(database, dataApi.url);
-  const { handler } = await import(`${pathToFileURL(join(outdir, "ops/migrate/index.mjs"))}?${randomUUID()}`);
-  await handler({});
+  const lambda = await startLambda({ outdir, settingsOf });
+  await work(lambda);
+  await lambda.close();
   await dataApi.close();
 }

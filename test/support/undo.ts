@@ -1,14 +1,12 @@
 import { expect } from "vitest";
 import type { UndoResult } from "../../lib/operators/undo-result.ts";
 import type { Sql } from "./database.ts";
+import { invoke } from "./invoke.ts";
 import type { Stack } from "./stack.ts";
 
 /** Invokes ops-undo. */
-export async function undo({ lambda }: Pick<Stack, "lambda">, payload: object): Promise<UndoResult> {
-  const invocation = await lambda.invoke("ops-undo", payload);
-  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-  return invocation.result as UndoResult;
-}
+export const undo = (stack: Pick<Stack, "lambda">, payload: object): Promise<UndoResult> =>
+  invoke(stack, "ops-undo", payload);
 
 /** Undoes a change without conflicts. Returns the row that did it. */
 export async function undone(stack: Pick<Stack, "lambda">, change: number): Promise<number> {

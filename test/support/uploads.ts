@@ -4,6 +4,7 @@ import type { S3 } from "../../infra/aws-local/test/s3.ts";
 import { imageBucket } from "../../infra/local/stage/functions.ts";
 import { identifier } from "./database.ts";
 import { key } from "./environment.ts";
+import { invoke } from "./invoke.ts";
 import { type Stack, type StackOptions, startStack } from "./stack.ts";
 
 /** A stack with a file service, and access to its bucket. */
@@ -42,11 +43,7 @@ export async function startUploads(options: StackOptions = {}): Promise<UploadSt
       );
       return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), type: ContentType, cache: CacheControl };
     },
-    async sweep() {
-      const invocation = await stack.lambda.invoke("ops-remove-images", {});
-      if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-      return invocation.result as { removed: number; kept: number };
-    },
+    sweep: () => invoke(stack, "ops-remove-images", {}),
   };
 }
 
