@@ -11,7 +11,7 @@ const pathsIn = (folder: string, extension: string) =>
   globSync(`**/*${extension}`, { cwd: join(root, folder) }).map((file) => file.slice(0, -extension.length));
 
 /** All gaps in the endpoints, one per line: missing files, undeclared functions, an outdated generated file. */
-export function gaps(): string[] {
+function gaps(): string[] {
   const [functions, events] = [pathsIn("functions", ".ts"), pathsIn("events", ".json")];
   const served = endpoints.map(endpointPath);
   const tests = pathsIn("test/functions", ".test.ts").map((path) =>
@@ -35,10 +35,8 @@ export function gaps(): string[] {
   ];
 }
 
-if (import.meta.main) {
-  const found = gaps();
-  if (found.length > 0) {
-    console.error(found.join("\n"));
-    process.exitCode = 1;
-  }
+const found = gaps();
+if (found.length > 0) {
+  console.error(found.join("\n"));
+  process.exitCode = 1;
 }

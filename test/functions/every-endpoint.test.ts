@@ -3,16 +3,19 @@ import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { useUploads } from "../support/uploads.ts";
+import { testArbitrary } from "./every-endpoint/arbitrary.ts";
 import { testAuthority } from "./every-endpoint/authority.ts";
 import { testBadInput } from "./every-endpoint/bad-input.ts";
 import { testBodySize } from "./every-endpoint/body-size.ts";
+import { testChanges } from "./every-endpoint/changes.ts";
 import { testHead } from "./every-endpoint/head.ts";
 import { testMissingParameters } from "./every-endpoint/missing-parameters.ts";
+import { sessionsMax, testReading } from "./every-endpoint/reading.ts";
 import { testRepeatedParameters } from "./every-endpoint/repeated-parameters.ts";
 
 /* What all endpoints do alike, sent to each of them, so that their functions are loaded once. */
 
-const stack = useUploads({ from: "demo" });
+const stack = useUploads({ from: "demo", limits: { environments: sessionsMax } });
 const administrator = useAdministrator(stack);
 const seen = new Set<string>();
 
@@ -31,6 +34,8 @@ describe("Missing parameters", () => testMissingParameters(stack, administrator)
 describe("Repeated parameters", () => testRepeatedParameters(stack, administrator));
 describe("Head", () => testHead(stack, administrator));
 describe("Body size", () => testBodySize(stack, administrator));
+describe("Changes", () => testChanges(stack, administrator));
+describe("Reading", () => testReading(stack, administrator));
 
 it("Every error that is declared has been returned, but for those that take more: they have tests of their own", () => {
   const declared = endpoints
@@ -47,3 +52,6 @@ it("Every error that is declared has been returned, but for those that take more
     "publisher/random 404",
   ]);
 });
+
+// Last, since they may delete anything.
+describe("Arbitrary requests", () => testArbitrary(stack));

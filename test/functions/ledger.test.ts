@@ -8,7 +8,9 @@ import { payloads } from "../../lib/operators/payloads.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { newestChange, replayed } from "../support/changes.ts";
+import { expectDeclared } from "../support/contract.ts";
 import { identifier } from "../support/database.ts";
+import { invoke } from "../support/invoke.ts";
 import { aSession, aUser } from "../support/people.ts";
 import { tinyImage as image } from "../support/pictures.ts";
 import { aPermission, aRole, give, permissionId } from "../support/records.ts";
@@ -59,11 +61,12 @@ describe("The sample of each function that changes something is one change, whic
     ...endpoints
       .filter((each) => !isNavigation(each))
       .toSorted((one, other) => last(one) - last(other))
-      .map((each) => ({ name: endpointPath(each), lambda: functionName(each), isRepair: false })),
+      .map((each) => ({ name: endpointPath(each), lambda: functionName(each), isRepair: false, endpoint: each })),
     ...Object.entries(payloads).map(([name, { shape }]) => ({
       name,
       lambda: name.replace("/", "-"),
       isRepair: "dryRun" in shape,
+      endpoint: undefined,
     })),
   ];
 
@@ -71,7 +74,7 @@ describe("The sample of each function that changes something is one change, whic
     for (const { id } of await stack.sql<{ id: number }[]>`select id from users`) await aSession(stack.sql, id);
   });
 
-  it.each(functions)("$name", async ({ name, lambda, isRepair }) => {
+  it.each(functions)("$name", async ({ name, lambda, isRepair, endpoint }) => {
     const text = await readFile(join(import.meta.dirname, `../../events/${name}.json`), "utf8");
     const { dryRun: _, ...event } = JSON.parse(text);
     const [latest, former, formerTables] = [await latestChange(stack.sql), await rowsOf(stack.sql), await digests()];
@@ -81,7 +84,12 @@ describe("The sample of each function that changes something is one change, whic
       expect(await digests()).toEqual(formerTables);
     }
     const by = isRepair ? { by: "Grace", reason: "A mistake" } : {};
-    expect(await stack.lambda.invoke(lambda, { ...event, ...by })).toHaveProperty("result");
+    const result = await invoke<{ statusCode: number; body: string }>(stack, lambda, { ...event, ...by });
+    if (endpoint) {
+      expect(event).toMatchObject({ resource: endpoint.path, httpMethod: endpoint.method });
+      expect(result.statusCode).toBe(200);
+      expectDeclared(endpoint, 200, JSON.parse(result.body));
+    }
 
     const changes = await changesSince(latest);
     if (isRepair) expect(changes).toMatchObject(changes.map(() => ({ operator: "Grace", reason: "A mistake" })));

@@ -1,16 +1,13 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { type Declaration, endpointPath, needsCaller } from "../../../lib/contract/declare.ts";
+import { endpointPath, needsCaller } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { commonErrors } from "../../../lib/contract/errors.ts";
 import { type Permission, permissions } from "../../../lib/contract/permissions.ts";
-import { aContributor } from "../../support/catalogue.ts";
 import { envelope, forbidden, unauthorized } from "../../support/envelope.ts";
 import { anAdministrator, aSession, aUser, holderOf } from "../../support/people.ts";
-import { tinyImage } from "../../support/pictures.ts";
-import { aPermission, aRole } from "../../support/records.ts";
-import type { Reply, Request } from "../../support/stack.ts";
+import { requestFor } from "../../support/requests.ts";
 import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
 import type { UploadStack } from "../../support/uploads.ts";
 
@@ -22,30 +19,6 @@ export function testAuthority(stack: UploadStack): void {
   beforeAll(async () => {
     for (const key of keys) holders.set(key, (await holderOf(stack.sql, key)).token);
   });
-
-  /** A request that does something when its caller may. */
-  async function requestFor(declaration: Declaration): Promise<Request> {
-    const { sql } = stack;
-    const [resource = ""] = endpointPath(declaration).split("/");
-    const name = `Fit ${crypto.randomUUID()}`;
-    const targets: Record<string, () => Promise<{ id: number }>> = {
-      "admin-users": () => aUser(sql),
-      "admin-roles": () => aRole(sql),
-      "admin-permissions": () => aPermission(sql),
-      "admin-contributors": () => aContributor(sql),
-    };
-    return {
-      ...(declaration.parameters ? { path: { slug: "some", id: (await targets[resource]?.())?.id ?? 1 } } : {}),
-      ...(declaration.query ? { query: { client: 1 } } : {}),
-      ...(declaration.body
-        ? { body: { name, username: name, first_name: name, description: name, image: tinyImage } }
-        : {}),
-    };
-  }
-
-  /** Deleting an image that is not there is a 500 of the interface, given only to those who may. */
-  const isOpened = ({ needsFileService, method }: Declaration, { status }: Reply) =>
-    status === 200 || (needsFileService === true && method === "DELETE" && status === 500);
 
   const routes = endpoints
     .filter(({ needsSignIn }) => !needsSignIn)
@@ -75,7 +48,7 @@ export function testAuthority(stack: UploadStack): void {
         const revoked = await aSession(sql, administrator.id);
         await sql`update refresh_tokens set revoked_at = now() where digest = sha256(${revoked}::bytea)`;
         const expired = await aSession(sql, administrator.id, -1);
-        const request = await requestFor(declaration);
+        const request = await requestFor(stack.sql, declaration);
 
         const similar = [`${administrator.token}x`, `A${administrator.token.toUpperCase()}`];
 
@@ -91,7 +64,7 @@ export function testAuthority(stack: UploadStack): void {
       it("returns 404 or 401 to a deleted user, as documented, and changes nothing", async () => {
         const deleted = await anAdministrator(stack.sql);
         await stack.sql`delete from users where id = ${deleted.id}`;
-        const request = await requestFor(declaration);
+        const request = await requestFor(stack.sql, declaration);
 
         const { status, body } = await unchanged(stack, () => stack.call(name, { ...request, as: deleted.token }));
 
@@ -102,7 +75,7 @@ export function testAuthority(stack: UploadStack): void {
 
     if (permission)
       it("returns 403 to a caller with any one other permission, whether the record exists or not; its own is enough", async () => {
-        const request = await requestFor(declaration);
+        const request = await requestFor(stack.sql, declaration);
 
         await unchanged(stack, async () => {
           const others = keys.filter((each) => each !== permission);
@@ -118,11 +91,11 @@ export function testAuthority(stack: UploadStack): void {
         });
 
         const reply = await stack.call(name, { ...request, as: ownHolder() });
-        expect(isOpened(declaration, reply), JSON.stringify(reply.body)).toBe(true);
+        expect(reply.status).toBe(200);
       });
 
     it("returns 500 with its own message when the database fails, and changes nothing", async () => {
-      const request = { ...(await requestFor(declaration)), as: ownHolder() };
+      const request = { ...(await requestFor(stack.sql, declaration)), as: ownHolder() };
 
       const { status, body } = await unchanged(stack, () => whileDatabaseFails(stack, () => stack.call(name, request)));
 
@@ -132,7 +105,7 @@ export function testAuthority(stack: UploadStack): void {
     if (!needsFileService)
       it("takes one statement, also for 401 and 403", async () => {
         for (const as of ["junk", (await aUser(stack.sql)).token, ownHolder()]) {
-          const request = await requestFor(declaration);
+          const request = await requestFor(stack.sql, declaration);
           stack.dataApi.calls.length = 0;
           await stack.call(name, { ...request, as });
           expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
@@ -142,7 +115,7 @@ export function testAuthority(stack: UploadStack): void {
     if (permission && method !== "GET")
       it("returns 403 to a page of a foreign origin, and changes nothing", async () => {
         const as = (await anAdministrator(stack.sql)).token;
-        const request = await requestFor(declaration);
+        const request = await requestFor(stack.sql, declaration);
         const forged = [
           "null",
           "https://evil.example",
@@ -161,7 +134,7 @@ export function testAuthority(stack: UploadStack): void {
         });
 
         const panel = await stack.call(name, { ...request, as, headers: { Origin: "https://panel.example.com" } });
-        expect(isOpened(declaration, panel), JSON.stringify(panel.body)).toBe(true);
+        expect(panel.status).toBe(200);
         expect(panel.headers.get("access-control-allow-origin")).toBe("https://panel.example.com");
         expect(panel.headers.get("access-control-allow-credentials")).toBe("true");
         expect(panel.headers.get("access-control-expose-headers")).toBe(

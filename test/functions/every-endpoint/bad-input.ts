@@ -1,13 +1,11 @@
-import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type Declaration, endpointPath, queryOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { aContributor, aWholeContributor } from "../../support/catalogue.ts";
+import type { Caller } from "../../support/callers.ts";
+import { aWholeContributor } from "../../support/catalogue.ts";
 import { identifier } from "../../support/database.ts";
 import { envelope, invalidParameter, missingParameters } from "../../support/envelope.ts";
-import { aUser, type Person } from "../../support/people.ts";
-import { tinyImage } from "../../support/pictures.ts";
-import { aPermission, aRole } from "../../support/records.ts";
+import { bodyOf, makers, tableOf } from "../../support/requests.ts";
 import type { Request } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 import type { UploadStack } from "../../support/uploads.ts";
@@ -17,18 +15,13 @@ import type { UploadStack } from "../../support/uploads.ts";
  * own.
  */
 
-export function testBadInput(stack: UploadStack, administrator: Person): void {
-  type Table = "users" | "roles" | "permissions" | "contributors";
-  const records = {
-    users: ["username", "Username already taken", () => aUser(stack.sql)],
-    roles: ["name", "Role with the same name already exists", () => aRole(stack.sql)],
-    permissions: ["name", "Permission with the same name already exists", () => aPermission(stack.sql)],
-    contributors: ["first_name", "Contributor with this Name exists already.", () => aContributor(stack.sql)],
+export function testBadInput(stack: UploadStack, administrator: Caller): void {
+  const names = {
+    users: ["username", "Username already taken"],
+    roles: ["name", "Role with the same name already exists"],
+    permissions: ["name", "Permission with the same name already exists"],
+    contributors: ["first_name", "Contributor with this Name exists already."],
   } as const;
-  const tableOf = (name: string) => /^admin-(\w+)/.exec(name)?.[1] as Table;
-
-  /** A body that is valid everywhere. */
-  const bodyOf = (name: string) => ({ username: name, first_name: name, name, description: "d", image: tinyImage });
 
   const all = endpoints.map((each) => [endpointPath(each), each] as const);
   const some = (condition: (declaration: Declaration) => unknown) =>
@@ -44,7 +37,7 @@ export function testBadInput(stack: UploadStack, administrator: Person): void {
     await unchanged(stack, async () => {
       let status = 0;
       for (const value of values) {
-        const reply = await stack.call(name, { as: administrator.token, ...request(value) });
+        const reply = await administrator.call(name, request(value));
         expect([value, reply.body]).toEqual([value, response]);
         ({ status } = reply);
       }
@@ -108,7 +101,7 @@ export function testBadInput(stack: UploadStack, administrator: Person): void {
     const request = (more: Readonly<Record<string, string | number>>): Request => ({
       path: { id: 1 },
       query: { ...valid, ...more },
-      ...(body ? { body: bodyOf(randomUUID()) } : {}),
+      ...(body ? { body: bodyOf() } : {}),
     });
     const isRequired = (parameter: string) => parameter === "client" && name !== "admin-contributors/add";
     // Whatever the role, it has users or none.
@@ -187,19 +180,21 @@ export function testBadInput(stack: UploadStack, administrator: Person): void {
   const mergePatch = { "Content-Type": "application/merge-patch+json" };
 
   describe.each(some(({ body }) => body))("The body of %s", (name, declaration) => {
-    const [column, message, make] = records[tableOf(name)];
+    const table = tableOf(declaration);
+    const [column, message] = names[table];
+    const make = () => makers[table](stack.sql);
     /** As a whole, and as a merge patch where the endpoint takes one. */
     const kinds: Readonly<Record<string, string>>[] = [{}, ...(declaration.mergePatch ? [mergePatch] : [])];
 
     it("is 400 where it is no object, is not UTF-8, or something is missing in it", async () => {
       const { id } = await make();
-      const whole = ["[]", "null", '"text"', "7", "{", "", "name=n&description=d", notUtf8(bodyOf(randomUUID()))];
+      const whole = ["[]", "null", '"text"', "7", "{", "", "name=n&description=d", notUtf8(bodyOf())];
       const otherwiseWrong = { gender: 5, added_roles: "x", added_permissions: "x" };
       const without = (required[name] ?? []).flatMap((field) => [
-        ...[null, "", " \t\u2028", 7, ["x"]].map((value) => ({ ...bodyOf(randomUUID()), [field]: value })),
-        { ...bodyOf(randomUUID()), ...otherwiseWrong, [field]: null },
+        ...[null, "", " \t\u2028", 7, ["x"]].map((value) => ({ ...bodyOf(), [field]: value })),
+        { ...bodyOf(), ...otherwiseWrong, [field]: null },
       ]);
-      const left = (required[name] ?? []).map((field) => ({ ...bodyOf(randomUUID()), [field]: undefined }));
+      const left = (required[name] ?? []).map((field) => ({ ...bodyOf(), [field]: undefined }));
 
       expect(Object.keys(required), "with all bodies").toContain(name);
       for (const headers of kinds)
@@ -209,9 +204,9 @@ export function testBadInput(stack: UploadStack, administrator: Person): void {
 
     it("is 400 where an optional field cannot be read, or names what is not there", async () => {
       const [own, other] = [await aWholeContributor(stack.sql), await aWholeContributor(stack.sql)];
-      const id = tableOf(name) === "contributors" ? own.id : (await make()).id;
+      const id = table === "contributors" ? own.id : (await make()).id;
       // What is right beside it is not done either.
-      const body = { ...bodyOf(randomUUID()), added_aliases: ["Good"], removed_descriptions: [own.description] };
+      const body = { ...bodyOf(), added_aliases: ["Good"], removed_descriptions: [own.description] };
 
       for (const [field, values] of Object.entries(unfit(own, other)))
         if (field in (declaration.body ?? {}) && !required[name]?.includes(field))
@@ -226,25 +221,22 @@ export function testBadInput(stack: UploadStack, administrator: Person): void {
 
     it("is 415 where its type is another patch than a merge patch, and of any other type it is whole", async () => {
       const { id } = await make();
-      const send = (type: string) => ({ path: { id }, body: bodyOf(randomUUID()), headers: { "Content-Type": type } });
+      const send = (type: string) => ({ path: { id }, body: bodyOf(), headers: { "Content-Type": type } });
 
       const patches = ["merge-patch", "merge-patch+jsonx", "json-patch+json", "Merge-Patch; charset=utf-8"].map(
         (subtype) => `application/${subtype}`,
       );
       await expectEach(name, patches, send, envelope(415, "Unsupported media type"));
       for (const type of ["application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"])
-        expect([type, (await stack.call(name, { as: administrator.token, ...send(type) })).status]).toEqual([
-          type,
-          200,
-        ]);
+        expect([type, (await administrator.call(name, send(type))).status]).toEqual([type, 200]);
     });
 
     it("is 409 where another record has the name, whatever its case and space", async () => {
       const { id } = await make();
       const other = await make();
-      const role = await aRole(stack.sql);
-      const taken = `Émile ${randomUUID()}`;
-      await stack.sql`update ${identifier(tableOf(name))} set ${identifier(column)} = ${taken} where id = ${other.id}`;
+      const role = await makers.roles(stack.sql);
+      const taken = `Émile ${crypto.randomUUID()}`;
+      await stack.sql`update ${identifier(table)} set ${identifier(column)} = ${taken} where id = ${other.id}`;
       const more = { added_roles: [role.id], added_aliases: ["x"], gender: "x", age_verified: true };
       const request = (each: string, headers: Readonly<Record<string, string>>) => ({
         path: { id },
