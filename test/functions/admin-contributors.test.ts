@@ -3,9 +3,9 @@ import { useHolder } from "../support/callers.ts";
 import { aContributor, aSeries, aWholeContributor, type Entry } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
 import { envelope, invalidParameter } from "../support/envelope.ts";
+import { invoke } from "../support/invoke.ts";
 import { aUser } from "../support/people.ts";
 import { useStack } from "../support/stack.ts";
-import { unchanged } from "../support/unchanged.ts";
 
 const stack = useStack();
 const editor = useHolder(
@@ -15,7 +15,7 @@ const editor = useHolder(
 
 type Query = Readonly<Record<string, string | number>>;
 const get = async (name: string, query: Query, id = 0) =>
-  (await stack.call(`admin-contributors/${name}`, { as: editor.token, path: { id }, query })).body;
+  (await editor.call(`admin-contributors/${name}`, { path: { id }, query })).body;
 const lock = ({ id }: Entry, holder: { id: number }) =>
   stack.sql`insert into contributor_locks values (${id}, ${holder.id}, now() + interval '5 minutes')`;
 const name = () => `Name ${crypto.randomUUID()}`;
@@ -98,8 +98,7 @@ describe("GET /admin-contributors/id/{id}", () => {
 });
 
 describe("POST /admin-contributors/add", () => {
-  const add = (body: unknown, query: Query = {}) =>
-    stack.call("admin-contributors/add", { as: editor.token, body, query });
+  const add = (body: unknown, query: Query = {}) => editor.call("admin-contributors/add", { body, query });
 
   it("returns 200 and adds an unpublished contributor, shared or a client's own", async () => {
     const forged = { public: true, id: 77, slug: "mine" };
@@ -136,7 +135,7 @@ describe("POST /admin-contributors/add", () => {
 
 describe("POST /admin-contributors/edit/{id}", () => {
   const edit = ({ id }: Entry, body: object) =>
-    stack.call("admin-contributors/edit", { as: editor.token, path: { id }, body: { first_name: name(), ...body } });
+    editor.call("admin-contributors/edit", { path: { id }, body: { first_name: name(), ...body } });
   const saved = async (entry: Entry, fields: object) => {
     expect((await edit(entry, fields)).body).toEqual(envelope(200, "Contributor updated"));
     return await get("id", { include: "type,public" }, entry.id);
@@ -231,24 +230,6 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect(shown).toMatchObject({ aliases: [], descriptions: [], relations: [] });
   });
 
-  it.each([
-    ["descriptions", 40, (number: number) => ({ description: `Text ${number}`, language: "English" })],
-    ["aliases", 200, (number: number) => `Alias ${number}`],
-    ["relations", 100, (number: number, relation_id: number) => ({ relation_id, relation_type: `friend ${number}` })],
-  ])("returns 400 to more %s than %i, and counts what is removed", async (kind, most, element) => {
-    const [contributor, other] = [await whole(), await aContributor(stack.sql)];
-    const elements = Array.from({ length: most }, (_, number) => element(number, other.id));
-
-    const { body } = await unchanged(stack, () => edit(contributor, { [`added_${kind}`]: elements }));
-    expect(body).toEqual(invalidParameter(`added_${kind}`));
-
-    const [first] = (await get("id", {}, contributor.id))[kind];
-    const full = await saved(contributor, { [`added_${kind}`]: elements, [`removed_${kind}`]: [first.id] });
-    expect(full[kind]).toHaveLength(most);
-    const again = kind === "descriptions" ? [] : [element(1, other.id), element(1, other.id)];
-    expect((await saved(contributor, { [`added_${kind}`]: again }))[kind]).toHaveLength(most);
-  });
-
   it("returns 200 and adds no alias and no relation that is there already, nor one twice", async () => {
     const contributor = await whole();
     const relation = (relation_type: string) => ({ relation_id: contributor.friend.id, relation_type });
@@ -305,7 +286,7 @@ describe("DELETE /admin-contributors/delete/{id}", () => {
     await sql`insert into contributor_links values (${id}, 0, 'https://example.com')`;
     await sql`insert into contributor_relations (contributor_id, relation_id, relation_type) values (${friend.id}, ${id}, 'x')`;
     await lock({ id, slug }, editor);
-    const remove = () => stack.call("admin-contributors/delete", { as: editor.token, path: { id } });
+    const remove = () => editor.call("admin-contributors/delete", { path: { id } });
 
     expect((await remove()).body).toEqual(envelope(200, "Contributor deleted"));
 
@@ -317,5 +298,73 @@ describe("DELETE /admin-contributors/delete/{id}", () => {
     const removals = await sql`select key from images_to_remove where remove_after <= now()`;
     expect(removals).toContainEqual({ key: "avatars/gone.webp" });
     expect((await remove()).status).toBe(404);
+  });
+});
+
+async function slugsOf(...names: readonly string[]): Promise<string[]> {
+  const slugs: string[] = [];
+  for (const first_name of names) {
+    const { status } = await editor.call("admin-contributors/add", { body: { first_name } });
+    const [row] = await stack.sql`select slug from contributors where first_name = ${first_name}`;
+    expect(status).toBe(200);
+    slugs.push(row?.slug);
+  }
+  return slugs;
+}
+
+describe("A slug", () => {
+  beforeEach(() => stack.sql`delete from contributors`);
+
+  it.each([
+    [
+      "has the letters of ligatures, of wide forms and of numbers in circles",
+      ["ﬁne ﬂower", "Ｔｅｚｕｋａ", "Ⅻ ①"],
+      ["fine-flower", "tezuka", "xii-1"],
+    ],
+    [
+      "is the next one in the order of names, without gaps",
+      ["Gap", "Gap!", "Gap?", "Gap.", "Gap,"],
+      ["gap", "gap-2", "gap-3", "gap-4", "gap-5"],
+    ],
+    [
+      "is found after names without Latin letters that end in the largest number",
+      ["鳥山明", "Contributor 999999999", "尾田栄一郎", "手塚治虫"],
+      ["contributor", "contributor-999999999", "contributor-2", "contributor-3"],
+    ],
+  ])("%s", async (_, names, slugs) => {
+    expect(await slugsOf(...names)).toEqual(slugs);
+  });
+
+  it.each(["999999999", "9999999999", "99999999999999999999"])(
+    "is found after a name that ends in %s",
+    async (number) => {
+      const slugs = await slugsOf(`X${number}`, `X${number} ${number}`, `X${number}!`, `X${number}?`);
+
+      expect(new Set(slugs).size).toBe(4);
+    },
+  );
+
+  it("is found where every power of two is taken, and behind all that there are", async () => {
+    await stack.sql`
+      insert into contributors (first_name, slug)
+      select 'Power ' || power, 'power-' || trunc(2::numeric ^ power) from generate_series(1, 62) as power
+      union all
+      select 'Many ' || number, 'many-' || number from generate_series(2, 5000) as number
+      union all
+      values ('Power', 'power'), ('Many', 'many')
+    `;
+
+    const slugs = await slugsOf("Power!", "Many!");
+
+    expect(slugs).toEqual([expect.stringMatching(/^power-\d{18}$/), "many-5001"]);
+  });
+
+  it("is found for users by ops-create-user, whatever names there are", async () => {
+    const slugs: string[] = [];
+    for (const username of ["X", "X 999999999", "X!", "X?", "ユーザー", "利用者"]) {
+      slugs.push((await invoke<{ slug: string }>(stack, "ops-create-user", { username })).slug);
+    }
+
+    expect(slugs).toEqual(["x", "x-999999999", "x-2", "x-3", "user", "user-2"]);
   });
 });

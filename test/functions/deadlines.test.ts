@@ -13,7 +13,11 @@ const conflict = envelope(409, "Role with the same name already exists");
 
 /** A request retries until 5 s before its function's time-out. */
 const limit = 11_000;
-const stack = useStack({ timeouts: { bufferedInMilliseconds: limit, longInMilliseconds: limit } });
+const environments = 6;
+const stack = useStack({
+  limits: { environments, gatewayInMilliseconds: limit },
+  timeouts: { bufferedInMilliseconds: limit, longInMilliseconds: limit },
+});
 const administrator = useAdministrator(stack);
 
 beforeEach(() => () => stack.dataApi.intercept(undefined));
@@ -49,9 +53,9 @@ function delayFirstCall() {
   return { release, ran };
 }
 
-describe("Changes that wait for a lock past their deadline", () => {
+describe("Changes that wait for a lock past their deadline, some of them for an environment of their function first,", () => {
   it("return 503 with Retry-After, and are not done afterwards", async () => {
-    const roles = Array.from({ length: 12 }, name);
+    const roles = Array.from({ length: 3 * environments }, name);
 
     const replies = await whileLocked(() => Promise.all(roles.map((role) => add(role))));
     await settled(stack);

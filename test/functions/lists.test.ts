@@ -1,110 +1,95 @@
+import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
+import { queryOf } from "../../lib/contract/declare.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor, aPublisher, aSeries, type Columns, type Entry } from "../support/catalogue.ts";
+import { declarationOf } from "../support/contract.ts";
 import { identifier } from "../support/database.ts";
 import { invalidParameter } from "../support/envelope.ts";
 import { aUser } from "../support/people.ts";
+import { rounds } from "../support/rounds.ts";
 import { useStack } from "../support/stack.ts";
 
 /* What all lists have in common: orders, pages, searches by name, and the client's scope. */
 
 const stack = useStack();
 const administrator = useAdministrator(stack);
-let author: Entry;
-let publisher: Entry;
 
 /** The administrator is the last of the users. */
-beforeEach(async () => {
+const empty = async () => {
   for (const table of ["contributors", "publishers", "series"]) await stack.sql`delete from ${identifier(table)}`;
   await stack.sql`delete from users where id <> ${administrator.id}`;
   await stack.sql`update users set username = 'zzz'`;
-});
+};
 
-type Client = 1 | 2 | null;
-
-interface List {
-  readonly endpoint: string;
-  readonly field: string;
-  /** The field that shows a record's name. */
-  readonly name: string;
-  /** The order by time. */
-  readonly byTime?: "added" | "registered";
-  /** The number of records that are there already. */
-  readonly own?: number;
-  readonly isScoped?: boolean;
-  readonly id?: () => number;
-  add(name: string, client_id: Client): Promise<unknown>;
+interface Shown {
+  readonly id: number;
+  readonly username?: string;
+  readonly first_name?: string;
+  readonly name?: string;
+  readonly alias?: string;
+  readonly description?: string;
 }
 
-const lists: readonly List[] = [
-  {
-    endpoint: "admin-users/list",
-    field: "users",
-    name: "username",
-    byTime: "registered",
-    own: 1,
-    add: (name) => aUser(stack.sql, name),
-  },
+/** The records of a list, and its numbers; parameters that it does not have are ignored. */
+async function listOf(endpoint: string, query: Readonly<Record<string, string | number>> = {}, owner = { id: 0 }) {
+  const { body } = await administrator.call(endpoint, { path: { id: owner.id }, query: { client: 1, ...query } });
+  const { response } = declarationOf(endpoint);
+  const { [("field" in response && response.field) || ""]: records = [], ...numbers } = body;
+  return { ...(numbers as Readonly<Record<"max" | "from" | "to", number>>), records: records as readonly Shown[] };
+}
+
+const lists: readonly {
+  readonly endpoint: string;
+  /** The order by time. */
+  readonly byTime?: "added" | "registered";
+  readonly owner?: (...[database]: Parameters<typeof aPublisher>) => Promise<Entry>;
+  add(name: string, client_id: 1 | 2 | null, owner: Entry): Promise<unknown>;
+}[] = [
+  { endpoint: "admin-users/list", byTime: "registered", add: (name) => aUser(stack.sql, name) },
   {
     endpoint: "admin-contributors/list",
-    field: "contributors",
-    name: "first_name",
-    isScoped: true,
     add: (first_name, client_id) => aContributor(stack.sql, { first_name, client_id, public: false }),
   },
   {
     endpoint: "contributors/list",
-    field: "contributors",
-    name: "first_name",
     byTime: "added",
-    isScoped: true,
     add: (first_name, client_id) => aContributor(stack.sql, { first_name, client_id }),
   },
   {
     endpoint: "publishers/list",
-    field: "publishers",
-    name: "name",
     byTime: "added",
     add: (name, client_id) => aPublisher(stack.sql, { name, client_id }),
   },
   {
     endpoint: "contributor/works",
-    field: "works",
-    name: "name",
     byTime: "added",
-    isScoped: true,
-    id: () => author.id,
-    add: (name, client_id) => aSeries(stack.sql, { by: author }, { name, client_id }),
+    owner: aContributor,
+    add: (name, client_id, by) => aSeries(stack.sql, { by }, { name, client_id }),
   },
   {
     endpoint: "publisher/publications",
-    field: "publications",
-    name: "name",
     byTime: "added",
-    isScoped: true,
-    id: () => publisher.id,
-    add: (name, client_id) => aSeries(stack.sql, { from: publisher }, { name, client_id }),
+    owner: aPublisher,
+    add: (name, client_id, from) => aSeries(stack.sql, { from }, { name, client_id }),
   },
 ];
 
-describe.each(lists)("The list $endpoint", ({ endpoint, field, name, byTime, own = 0, isScoped, id, add }) => {
+describe.each(lists)("The list $endpoint", ({ endpoint, byTime, owner: makeOwner, add }) => {
+  const own = endpoint === "admin-users/list" ? 1 : 0;
+  let owner: Entry;
+
   beforeEach(async () => {
-    if (endpoint === "contributor/works") author = await aContributor(stack.sql);
-    if (endpoint === "publisher/publications") publisher = await aPublisher(stack.sql);
+    await empty();
+    if (makeOwner) owner = await makeOwner(stack.sql);
   });
 
   const addAll = async (...names: readonly string[]) => {
-    for (const each of names) await add(each, null);
+    for (const each of names) await add(each, null, owner);
   };
-  const get = async (query: Readonly<Record<string, string | number>> = {}) => {
-    const client = endpoint.startsWith("admin-users") || endpoint.startsWith("publishers") ? {} : { client: 1 };
-    const { body } = await stack.call(endpoint, {
-      as: administrator.token,
-      path: { id: id?.() ?? 0 },
-      query: { ...client, ...query },
-    });
-    const { [field]: records = [], ...numbers } = body;
-    const names: string[] = records.map((each: Record<string, string>) => each[name]);
+  const get = async (query?: Readonly<Record<string, string | number>>) => {
+    const { records, ...numbers } = await listOf(endpoint, query, owner);
+    const names = records.map(({ username, first_name, name }) => username ?? first_name ?? name);
     return { ...numbers, names: names.filter((each) => each !== "zzz") };
   };
   const namesBy = async (order: string) => (await get({ order })).names;
@@ -167,29 +152,29 @@ describe.each(lists)("The list $endpoint", ({ endpoint, field, name, byTime, own
     for (const search of ["", " ", "\u0301".repeat(255)]) expect((await get({ search })).max).toBe(9 + own);
   });
 
-  it.runIf(isScoped)("has what all clients share and the client's own, and counts it", async () => {
-    await add("Shared", null);
-    await add("Own", 1);
-    await add("Foreign", 2);
+  it.runIf("client" in queryOf(declarationOf(endpoint)))(
+    "has what all clients share and the client's own",
+    async () => {
+      await add("Shared", null, owner);
+      await add("Own", 1, owner);
+      await add("Foreign", 2, owner);
 
-    expect(await get()).toMatchObject({ names: ["Own", "Shared"], max: 2 });
-  });
+      expect(await get()).toMatchObject({ names: ["Own", "Shared"], max: 2 });
+    },
+  );
 });
 
 it("GET /publishers has those of all clients", async () => {
+  await empty();
   await aPublisher(stack.sql, { client_id: 2 });
 
-  expect((await stack.call("publishers/list", { query: { lang: "German" } })).body).toMatchObject({ max: 1, count: 1 });
+  expect(await listOf("publishers/list", { lang: "German" })).toMatchObject({ max: 1, count: 1 });
 });
 
 describe.each([
-  ["contributor/works", "works", "by", (columns: Columns) => aContributor(stack.sql, columns)],
-  ["publisher/publications", "publications", "from", (columns: Columns) => aPublisher(stack.sql, columns)],
-] as const)("Series in %s", (endpoint, field, relation, anOwner) => {
-  const listOf = async ({ id }: Entry, query: Readonly<Record<string, string | number>> = {}) =>
-    (await stack.call(endpoint, { path: { id }, query: { client: 1, ...query } })).body;
-  const nothing = { [field]: [], max: 0, from: 0, to: 0 };
-
+  ["contributor/works", "by", (columns: Columns) => aContributor(stack.sql, columns)],
+  ["publisher/publications", "from", (columns: Columns) => aPublisher(stack.sql, columns)],
+] as const)("Series in %s", (endpoint, relation, anOwner) => {
   it.each([
     ["German", ["English", "German"], "German", "German"],
     ["ja", ["English", "Japanese"], "Japanese", "Japanese"],
@@ -208,22 +193,160 @@ describe.each([
       `;
     }
 
-    const [{ alias, description }] = (await listOf(owner, lang ? { user_lang: lang } : {}))[field];
-    expect([alias, description]).toEqual(expected);
+    const { records } = await listOf(endpoint, lang ? { user_lang: lang } : {}, owner);
+    expect(records.map(({ alias, description }) => [alias, description])).toEqual([expected]);
   });
 
-  it("of an owner of another client are none", async () => {
+  it("of an owner of another client, or of an unpublished one, are none", async () => {
     const foreign = await anOwner({ client_id: 2 });
-    await aSeries(stack.sql, { [relation]: foreign });
+    const hidden = relation === "by" ? await anOwner({ public: false }) : foreign;
+    for (const owner of [foreign, hidden]) await aSeries(stack.sql, { [relation]: owner });
 
-    expect(await listOf(foreign)).toEqual(nothing);
-    expect(await listOf(foreign, { client: 2 })).toMatchObject({ max: 1 });
+    for (const owner of [foreign, hidden])
+      expect(await listOf(endpoint, {}, owner)).toEqual({ records: [], max: 0, from: 0, to: 0 });
+    expect((await listOf(endpoint, { client: 2 }, foreign)).max).toBeGreaterThan(0);
+  });
+});
+
+describe("A search finds each record in whose name or aliases all its words occur, and counts them", () => {
+  interface Names {
+    readonly name: string;
+    readonly aliases: readonly string[];
+  }
+
+  /** What searches compare of a text: no case, no accents, no joiners, one blank between words. */
+  const keyOf = (text: string) =>
+    text
+      .normalize("NFKD")
+      .replace(/[\u0300-\u036f\u200d]/g, "")
+      .replace(/œ/gi, "oe")
+      .replace(/\s+/g, " ")
+      .trim()
+      .toLowerCase();
+
+  /** Whether each word occurs in the name or in an alias. */
+  const isFound = ({ name, aliases }: Names, search: string) =>
+    keyOf(search)
+      .split(" ")
+      .every((word) => [name, ...aliases].some((text) => keyOf(text).includes(word)));
+
+  const part = fc.constantFrom(..."a e b R é A\u030a œ % _ \\ ' - . ran Zor 手塚 治虫 ﾄ \u200d".split(" "));
+  const word = (maxLength: number) => fc.array(part, { minLength: 1, maxLength }).map((parts) => parts.join(""));
+  const text = fc.array(word(4), { minLength: 1, maxLength: 3 }).map((words) => words.join(" "));
+  const dozen = { minLength: 12, maxLength: 12 };
+  const names = fc.array(fc.record({ name: text, aliases: fc.array(text, { maxLength: 3 }) }), dozen);
+  const blank = fc.constantFrom(" ", "  ", "\u00a0", "\u3000", "\t");
+  const search = fc
+    .array(fc.tuple(word(2), blank), { minLength: 1, maxLength: 3 })
+    .map((words) => words.flat().join(""))
+    .filter((words) => keyOf(words) !== "");
+
+  const aliasColumns = {
+    contributors: ["contributor_aliases", "contributor_id", "name", ""],
+    publishers: ["publisher_aliases", "publisher_id", "title", ", language"],
+    series: ["series_aliases", "series_id", "name", ", language"],
+  } as const;
+
+  /** Adds aliases and, meanwhile, others: in one statement, one by one, and as another contributor's. */
+  async function alias(table: keyof typeof aliasColumns, { id }: Entry, names: readonly string[], other: Entry) {
+    const { query } = stack.sql;
+    const [aliases, owner, name, language] = aliasColumns[table];
+    const [first, ...rest] = names;
+    const insert = `insert into ${aliases} (${owner}, ${name}${language})`;
+    const values = language ? ", 'English'" : "";
+    await query(`${insert} select $1::bigint, unnest($2::text[])${values}`, [id, [...rest, "ran manabeb"]]);
+    if (first !== undefined) {
+      await query(`${insert} select $1::bigint, 'Zor'${values}`, [other.id]);
+      await query(
+        `update ${aliases} set ${owner} = $1, ${name} = $2 where id = (select max(id) from ${aliases} where ${owner} = $3)`,
+        [id, first, other.id],
+      );
+    }
+    await query(`delete from ${aliases} where ${owner} = $1 and ${name} = 'ran manabeb'`, [id]);
+  }
+
+  /** The ids that a list gives, and its own number of them. */
+  async function found(endpoint: string, search: string, owner?: Entry) {
+    const { records, max } = await listOf(endpoint, { search }, owner);
+    return { ids: records.map(({ id }) => id).toSorted((one, other) => one - other), max };
+  }
+
+  it("whatever they are", async () => {
+    const property = fc.asyncProperty(names, fc.array(search, dozen), async (texts, searches) => {
+      await stack.sql`truncate contributors, publishers, series restart identity cascade`;
+      const maker = await aContributor(stack.sql, { first_name: "x", client_id: 1 });
+      const house = await aPublisher(stack.sql, { name: "x" });
+      const series0 = await aSeries(stack.sql, {}, { name: "x" });
+      const all: (Names & { number: number; contributor: Entry; publisher: Entry; series: Entry })[] = [];
+      for (const [number, { name: text, aliases }] of texts.entries()) {
+        const name = `${text} #${number}`;
+        const contributor = await aContributor(stack.sql, {
+          first_name: text,
+          last_name: `#${number}`,
+          client_id: number % 3 || null,
+          public: number % 4 > 0,
+        });
+        const publisher = await aPublisher(stack.sql, { name });
+        const series = await aSeries(stack.sql, { by: maker, from: house }, { name });
+        await alias("contributors", contributor, aliases, maker);
+        await alias("publishers", publisher, aliases, house);
+        await alias("series", series, aliases, series0);
+        all.push({ number, name, aliases, contributor, publisher, series });
+      }
+      for (const search of searches) {
+        const matching = all.filter((each) => isFound(each, search));
+        const own = matching.filter(({ number }) => number % 3 !== 2);
+        const published = own.filter(({ number }) => number % 4 > 0);
+        const expected: readonly (readonly [string, readonly Entry[], Entry?])[] = [
+          ["admin-contributors/list", own.map(({ contributor }) => contributor)],
+          ["contributors/list", published.map(({ contributor }) => contributor)],
+          ["publishers/list", matching.map(({ publisher }) => publisher)],
+          ["contributor/works", matching.map(({ series }) => series), maker],
+          ["publisher/publications", matching.map(({ series }) => series), house],
+        ];
+        for (const [endpoint, records, owner] of expected) {
+          const matches = { ids: records.map(({ id }) => id), max: records.length };
+          expect([endpoint, search, await found(endpoint, search, owner)]).toEqual([endpoint, search, matches]);
+        }
+      }
+    });
+
+    await fc.assert(property, { numRuns: 5, endOnFailure: true });
   });
 
-  it.runIf(relation === "by")("of an unpublished contributor are none", async () => {
-    const hidden = await anOwner({ public: false });
-    await aSeries(stack.sql, { by: hidden });
+  it("and users by their name alone", async () => {
+    const property = fc.asyncProperty(text, search, async (text, search) => {
+      const name = `${text} ${crypto.randomUUID()}`;
+      const { id } = await aUser(stack.sql, name);
 
-    expect(await listOf(hidden)).toEqual(nothing);
+      const { ids, max } = await found("admin-users/list", search);
+
+      expect([search, ids.includes(id), ids.length]).toEqual([search, isFound({ name, aliases: [] }, search), max]);
+    });
+
+    await fc.assert(property, { numRuns: 20, endOnFailure: true });
+  });
+
+  it("of as many as sixteen words, of which some are no more than a letter", async () => {
+    const title = "It was  the best of times, it was the worst of times, it was the";
+    const { id } = await aContributor(stack.sql, { first_name: `${title} age`, client_id: 1 });
+
+    expect((await found("contributors/list", title)).ids).toEqual([id]);
+    expect((await found("contributors/list", "a b e f g h i m o r s t w , it of")).ids).toContain(id);
+    expect((await found("contributors/list", "a b e f g h i m o r s t w , it z")).ids).not.toContain(id);
+  });
+
+  it("when others add aliases at the same time", async () => {
+    for (let round = 0; round < 5 * rounds; round++) {
+      const { id } = await aContributor(stack.sql, { client_id: 1 });
+
+      await Promise.all(
+        ["one", "two", "three", "four"].map(
+          (name) => stack.sql`insert into contributor_aliases (contributor_id, name) values (${id}, ${`at ${name}`})`,
+        ),
+      );
+
+      expect((await found("contributors/list", "one two three four at")).ids).toContain(id);
+    }
   });
 });

@@ -5,11 +5,12 @@ import { aContributor } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
 import { envelope, forbidden, invalidParameter, unauthorized } from "../support/envelope.ts";
 import { aSession, holderOf, type Person } from "../support/people.ts";
-import { dataUrl, plain } from "../support/pictures.ts";
+import { dataUrl, plain, tinyImage } from "../support/pictures.ts";
 import { aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
 import { rounds } from "../support/rounds.ts";
 import type { Reply, Request } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
+import { latestChange } from "../support/undo.ts";
 import { expectAgreement, useUploads } from "../support/uploads.ts";
 
 const stack = useUploads();
@@ -28,38 +29,14 @@ const changesOf = (endpoint: string, record: { id: number }) => stack.sql`
 const statuses = (replies: readonly Reply[]) => replies.map(({ status }) => status);
 
 describe("A request with an Idempotency-Key", () => {
-  it.each([
-    ["admin-contributors/add", "contributors", "first_name"],
-    ["admin-roles/add", "roles", "name"],
-    ["admin-permissions/add", "permissions", "name"],
-  ])(
-    "is done once by %s, and gets the same response, with the path of what was added, also after its deletion",
-    async (endpoint, table, column) => {
-      const added = name();
-      const add = async () => {
-        const body = { [column]: added, description: "d" };
-        const reply = await stack.call(endpoint, { as: administrator.token, body, headers: keyed(added) });
-        return [reply.status, reply.headers.get("Location")];
-      };
-      const first = await add();
-      const again = await add();
-      const rows =
-        await stack.sql`delete from ${identifier(table)} where ${identifier(column)} = ${added} returning id`;
-
-      expect([first, again, await add()]).toEqual(Array(3).fill([200, `/admin-${table}/id/${rows[0]?.id}`]));
-      expect(rows).toHaveLength(1);
-    },
-  );
-
   it("is done once and gets the same response when it is sent fifty times at once", async () => {
     for (let round = 0; round < rounds; round++) {
       const contributor = await aContributor(stack.sql);
       const send = () =>
-        stack.call("admin-contributors/edit", {
-          as: administrator.token,
+        administrator.call("admin-contributors/edit", {
           path: { id: contributor.id },
           body: { first_name: contributor.slug, added_aliases: ["Alias"] },
-          headers: keyed(`round ${round}`.replace(" ", "-")),
+          headers: keyed(`round-${round}`),
         });
 
       const replies = await Promise.all(Array.from({ length: 50 }, send));
@@ -90,7 +67,7 @@ describe("A request with an Idempotency-Key", () => {
     const key = randomUUID();
     const [one, other] = [await aRole(stack.sql), await aRole(stack.sql)];
     const edit = (id: number, body: object) =>
-      stack.call("admin-roles/edit", { as: administrator.token, path: { id }, body, headers: keyed(key) });
+      administrator.call("admin-roles/edit", { path: { id }, body, headers: keyed(key) });
     await edit(one.id, { name: one.name });
 
     for (const again of [() => edit(one.id, { name: "Other" }), () => edit(other.id, { name: one.name })]) {
@@ -152,13 +129,9 @@ describe("A request with an Idempotency-Key", () => {
   it("gives a record one image, sent one after the other or at once, and leaves no object behind", async () => {
     const contributor = await aContributor(stack.sql);
     const image = dataUrl(await plain().png().toBuffer());
+    const request = { path: { id: contributor.id }, body: { image } };
     const send = (key: string) =>
-      stack.call("admin-contributors/update-avatar", {
-        as: administrator.token,
-        path: { id: contributor.id },
-        body: { image },
-        headers: keyed(key),
-      });
+      administrator.call("admin-contributors/update-avatar", { ...request, headers: keyed(key) });
 
     const replies = [await send("one"), await send("one"), ...(await Promise.all([1, 2, 3, 4].map(() => send("two"))))];
 
@@ -230,7 +203,7 @@ describe("A function whose release is not installed", () => {
     await stack.sql`alter schema ${identifier(schema)} rename to put_aside`;
 
     const { body } = await unchanged(stack, () => addRole({ name: name() }, {}));
-    const reading = await stack.call("admin-users/id", { as: administrator.token, path: { id: administrator.id } });
+    const reading = await administrator.call("admin-users/id", { path: { id: administrator.id } });
 
     await stack.sql`alter schema put_aside rename to ${identifier(schema)}`;
     expect([body, reading.body]).toEqual(Array(2).fill(envelope(500, "Internal server error")));
@@ -247,25 +220,97 @@ describe("Every line of the log about an administrative request", () => {
     await give(stack.sql, editor, await aRole(stack.sql));
     log.mockClear();
 
-    await addRole({ name: name() }, {});
-    await addRole({ name: name() }, {}, editor.token);
-    await stack.call("admin-roles/list", { as: administrator.token });
-    await stack.call("admin-roles/list", { as: editor.token });
-    await stack.call("admin-roles/id", { as: administrator.token, path: { id: 987_654 } });
-    await stack.call("admin-roles/id", { as: editor.token, path: { id: 1 } });
+    for (const as of [administrator.token, editor.token]) {
+      await addRole({ name: name() }, {}, as);
+      await stack.call("admin-roles/list", { as });
+      await stack.call("admin-roles/id", { as, path: { id: 987_654 } });
+    }
     await stack.call("admin-users/delete-image", { as: editor.token, path: { id: editor.id } });
 
     const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
     log.mockRestore();
     expect(lines.map(({ status, endpoint, callerId }) => [status, endpoint, callerId])).toEqual([
       [200, "admin-roles-add", administrator.id],
-      [403, "admin-roles-add", editor.id],
       [200, "admin-roles-list", administrator.id],
-      [403, "admin-roles-list", editor.id],
       [404, "admin-roles-id", administrator.id],
+      [403, "admin-roles-add", editor.id],
+      [403, "admin-roles-list", editor.id],
       [403, "admin-roles-id", editor.id],
       [500, "admin-users-delete-image", editor.id],
       [500, "admin-users-delete-image", editor.id],
     ]);
+  });
+});
+
+describe("Of a deleted user the ledger", () => {
+  let person: Person;
+  const image = tinyImage;
+  const ledger = async () =>
+    JSON.stringify(
+      await stack.sql`select (select json_agg(changes) from changes), (select json_agg(history) from history)`,
+    );
+  const undoLatest = async () => stack.lambda.invoke("ops-undo", { change: await latestChange(stack.sql) });
+
+  beforeEach(async () => {
+    const username = `Doomed ${randomUUID()}`;
+    await stack.lambda.invoke("ops-create-user", { username, roles: ["Administrator"], by: "An operator" });
+    await stack.lambda.invoke("ops-link-identity", { username, issuer: "https://a.example", subject: username });
+    await stack.lambda.invoke("ops-end-sessions", { user: username });
+    const [{ id = 0 } = {}] = await stack.sql`select id from users where username = ${username}`;
+    person = { id, username, token: await aSession(stack.sql, id) };
+    await administrator.call("admin-users/edit", { path: { id }, body: { username: `${username} II` } });
+    await undoLatest();
+    await administrator.call("admin-users/update-image", { path: { id }, body: { image } });
+    await addRole({ name: name() }, {}, person.token);
+    await undoLatest();
+    expect(await ledger()).toMatch(/doomed/i);
+  });
+
+  it.each(["another user", "themselves"])("has only ids, after a deletion by %s", async (who) => {
+    const as = who === "themselves" ? person.token : administrator.token;
+    const rows = (await stack.sql`select from changes`).length;
+
+    const { body } = await stack.call("admin-users/delete", { as, path: { id: person.id } });
+
+    expect(body).toEqual(envelope(200, "User deleted"));
+    expect(await ledger()).not.toMatch(/doomed/i);
+    expect(await stack.sql`select from changes`).toHaveLength(rows + 1);
+    expect(await stack.sql`select distinct username, caller_id from changes where caller_id = ${person.id}`).toEqual([
+      { username: null, caller_id: person.id },
+    ]);
+  });
+
+  it("has what the same statement did to others, and what was done to another record with the same id", async () => {
+    const { id } = person;
+    await stack.sql`insert into publishers (id, name, slug) overriding system value values (${id}, 'P', 'p-' || ${id}::text)`;
+    await stack.sql`update users set age_verified = true where id in (${id}, ${administrator.id})`;
+    const ofOthers = () => stack.sql`
+      select table_name, owner, before, after
+      from changed_rows
+      where (table_name, owner) in (('publishers', ${id}), ('users', ${administrator.id}))
+      order by change_id
+    `;
+    const former = await ofOthers();
+
+    await administrator.call("admin-users/delete", { path: { id } });
+
+    expect(former).toHaveLength(3);
+    expect(await ofOthers()).toEqual(former);
+  });
+
+  it("has what a repeated request about them needs", async () => {
+    const request = { path: { id: person.id }, headers: keyed(randomUUID()) };
+    const body = { username: randomUUID() };
+    const send = async () =>
+      statuses([
+        await administrator.call("admin-users/edit", { ...request, body }),
+        await administrator.call("admin-users/update-image", { ...request, body: { image } }),
+        await administrator.call("admin-users/delete-image", request),
+      ]);
+    expect(await send()).toEqual([200, 200, 200]);
+    await administrator.call("admin-users/delete", { path: { id: person.id } });
+
+    expect(await send()).toEqual([200, 200, 200]);
+    await expectAgreement(stack);
   });
 });
