@@ -54,20 +54,11 @@ describe("GET /contributors", () => {
   });
 
   it("returns 200 without unpublished ones, and with an exact max while rows come, change and go", async () => {
-    const [first] = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => aContributor(stack.sql, { client_id: n % 2 ? 1 : null })),
-    );
-    await Promise.all([
-      stack.sql`update contributors set public = false where id = ${first?.id ?? 0}`,
-      stack.sql`
-        update contributors set client_id = 2
-        where id in (select id from contributors where client_id = 1 order by id limit 2)
-      `,
-    ]);
+    const [hidden, moved, own] = [{}, { client_id: 1 }, { client_id: 1 }].map((each) => aContributor(stack.sql, each));
+    await stack.sql`update contributors set public = false where id = ${(await hidden)?.id ?? 0}`;
+    await stack.sql`update contributors set client_id = 2 where id = ${(await moved)?.id ?? 0}`;
 
-    const { max, contributors } = await list();
-
-    expect([max, contributors.length]).toEqual([17, 17]);
+    expect(await list()).toMatchObject({ contributors: [{ id: (await own)?.id }], ...numbers });
   });
 
   it("returns 200 counting series in the client's scope, with a new random_series of them each time", async () => {
@@ -105,6 +96,8 @@ describe("GET /publishers", () => {
     const publisher = await aPublisher(stack.sql, all);
     for (const client_id of [2, null]) await aSeries(stack.sql, { from: publisher }, { client_id });
     const bare = await aPublisher(stack.sql, { name: "Unknown" });
+    const texts = ["short-name", "country", "website", "headquarter", "founding_date", "image", "image_source"];
+    const empty = Object.fromEntries(texts.map((field) => [field, ""]));
 
     expect(await read("publishers/list", {})).toEqual({
       publishers: [
@@ -116,18 +109,7 @@ describe("GET /publishers", () => {
           series_count: 2,
           image: `${images}/publishers/kodansha.webp`,
         },
-        {
-          ...bare,
-          name: "Unknown",
-          "short-name": "",
-          country: "",
-          website: "",
-          headquarter: "",
-          series_count: 0,
-          founding_date: "",
-          image: "",
-          image_source: "",
-        },
+        { ...empty, ...bare, name: "Unknown", series_count: 0 },
       ],
       max: 2,
       from: 0,
@@ -253,12 +235,8 @@ describe.each([
   });
 
   it("returns 200 with a string; each shared or own record is equally likely", async () => {
-    for (const [slug, client_id] of [
-      ["shared", null],
-      ["own", 1],
-      ["other", 1],
-    ] as const)
-      await add(stack.sql, { slug, client_id });
+    await add(stack.sql, { slug: "shared" });
+    for (const slug of ["own", "other"]) await add(stack.sql, { slug, client_id: 1 });
 
     const slugs: string[] = [];
     for (let time = 0; time < 300; time++) slugs.push(await read(name));
@@ -275,41 +253,27 @@ describe.each([
 });
 
 describe.each([
-  {
-    title: "GET /contributor/works/{id}",
-    endpoint: "contributor/works",
-    field: "works",
-    relation: "by",
-    owner: () => aContributor(stack.sql),
-    link: ["series_contributors", "contributor_id"],
-  },
-  {
-    title: "GET /publisher/publications/{id}",
-    endpoint: "publisher/publications",
-    field: "publications",
-    relation: "from",
-    owner: () => aPublisher(stack.sql),
-    link: ["series_publishers", "publisher_id"],
-  },
-] as const)("$title", ({ endpoint, field, relation, owner, link: [links, column] }) => {
+  ["GET /contributor/works/{id}", "contributor", "works", "by", aContributor],
+  ["GET /publisher/publications/{id}", "publisher", "publications", "from", aPublisher],
+] as const)("%s", (_, kind, field, relation, make) => {
+  const endpoint = `${kind}/${field}`;
+  const owner = () => make(stack.sql);
   const listOf = async ({ id }: Entry, query = {}) => await read(endpoint, { client: 1, ...query }, { id });
 
   it("returns 200 with every field of the interface", async () => {
     const entry = await owner();
     const fields = { name: "AKIRA", slug: "akira", type: "manga", origin: "Japan" };
     const { id: series_id } = await aSeries(stack.sql, { [relation]: entry }, fields);
-    const [japanese, german] = [
-      { name: "アキラ", language: "Japanese" },
-      { name: "Akira, deutsch", language: "German" },
-    ];
+    const japanese = { name: "アキラ", language: "Japanese" };
+    const german = { name: "Akira, deutsch", language: "German" };
     const aliases = [
       { id: await added("series_aliases", { series_id, ...japanese }), ...japanese },
       { id: await added("series_aliases", { series_id, ...german }), ...german },
     ];
     await added("series_descriptions", { series_id, description: "Neo-Tokyo", language: "German" });
-    const tag = await added("tags", { name: crypto.randomUUID() });
+    const name = crypto.randomUUID();
+    const tag = await added("tags", { name });
     await stack.sql`insert into series_tags values (${series_id}, ${tag})`;
-    const [{ name: tagName } = {}] = await stack.sql`select name from tags where id = ${tag}`;
     await added("volumes", { series_id, number: 3, cover: "covers/3.webp" });
     await added("volumes", { series_id, number: 1, cover: null });
     const covered = { series_id, number: 2, cover: "covers/2.webp", aspect_ratio: 0.65, nsfw: 1 };
@@ -323,7 +287,7 @@ describe.each([
           alias: "Akira, deutsch",
           ...(field === "publications" ? { aliases } : {}),
           description: "Neo-Tokyo",
-          tags: [{ id: tag, name: tagName }],
+          tags: [{ id: tag, name }],
           volume: { id: volume, cover_path: `${images}/covers/2.webp`, aspect_ratio: 0.65, nsfw: 1, nsfw18: 0 },
         },
       ],
@@ -340,7 +304,7 @@ describe.each([
       with added as (
         insert into series (name, slug) select 'B ' || n, 'many-' || n from generate_series(1, 3000) as n returning id
       )
-      insert into ${identifier(links)} (${identifier(column)}, series_id) select ${entry.id}, id from added
+      insert into ${identifier(`series_${kind}s`)} (${identifier(`${kind}_id`)}, series_id) select ${entry.id}, id from added
     `;
 
     const [first, ...others] = (await listOf(entry))[field];

@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { envelope } from "../support/envelope.ts";
-import { aUser } from "../support/people.ts";
-import { dataUrl, plain, tinyImage } from "../support/pictures.ts";
+import { dataUrl, plain } from "../support/pictures.ts";
 import { broken } from "../support/unchanged.ts";
 import { expectAgreement, imageOf, pairOf, useUploads } from "../support/uploads.ts";
 
@@ -30,15 +29,13 @@ function passAll(): void {
   stack.s3.intercept(undefined);
 }
 
-const call = (name: string, id = contributor.id, body?: unknown) =>
-  stack.call(name, { as: administrator.token, path: { id }, body });
-const remove = () => call("admin-contributors/delete-avatar");
+const call = (action: string, id = contributor.id, body?: unknown) =>
+  administrator.call(`admin-contributors/${action}`, { path: { id }, body });
+const remove = () => call("delete-avatar");
 let shade = 0x100000;
 async function update(id = contributor.id) {
-  const picture = await plain(`#${(++shade).toString(16)}`)
-    .png()
-    .toBuffer();
-  return await call("admin-contributors/update-avatar", id, { image: dataUrl(picture) });
+  const picture = plain(`#${(++shade).toString(16)}`).png();
+  return await call("update-avatar", id, { image: dataUrl(await picture.toBuffer()) });
 }
 
 /** Where the process is killed: at a statement, or at a request to S3. */
@@ -130,7 +127,7 @@ describe("Records and bucket agree", () => {
 
     await Promise.all([
       ...Array.from({ length: 36 }, (_, index) => works[index % 3]?.()),
-      ...others.flatMap(({ id }) => [update(id), call("admin-contributors/delete", id), update(id)]),
+      ...others.flatMap(({ id }) => [update(id), call("delete", id), update(id)]),
     ]);
 
     await expectComplete();
@@ -155,23 +152,6 @@ describe("Records and bucket agree", () => {
     expect(await expectComplete()).toBe(before);
     await expectAgreement(stack);
   });
-
-  it("after the deletion of a contributor and a user, whose images are deleted with them", async () => {
-    const user = await aUser(stack.sql);
-    await call("admin-users/update-image", user.id, { image: tinyImage });
-    const keys = [before, await imageOf(stack, "users", user)].flatMap(pairOf);
-    expect(await stack.keys()).toEqual(expect.arrayContaining(keys));
-
-    for (const [name, id] of [
-      ["admin-contributors/delete", contributor.id] as const,
-      ["admin-users/delete", user.id] as const,
-    ])
-      expect((await call(name, id)).status).toBe(200);
-
-    await stack.sweep();
-    for (const key of keys) expect(await stack.keys()).not.toContain(key);
-    await expectAgreement(stack);
-  });
 });
 
 describe("POST /admin-contributors/update-avatar/{id} while a service does not respond", () => {
@@ -182,19 +162,17 @@ describe("POST /admin-contributors/update-avatar/{id} while a service does not r
   const failAtSwap = (kind: "503" | "cut-body") =>
     stack.dataApi.intercept(({ sql }) => (sql === stack.dataApi.calls[0]?.sql ? undefined : { kind }));
 
+  function failByTurns(): void {
+    stack.s3.intercept(() => (stack.s3.requests.length < 12 ? "error-before" : undefined));
+    failAtSwap("503");
+  }
+
   it.each([
     ["the database", unknown, () => stack.dataApi.intercept(() => ({ kind: "503" }))],
     ["the database after the first statement", unknown, () => failAtSwap("503")],
     ["S3", notDone, () => stack.s3.intercept(() => "error-before")],
     ["S3, silently", notDone, () => stack.s3.intercept(() => new Promise(() => {}))],
-    [
-      "both by turns",
-      unknown,
-      () => {
-        stack.s3.intercept(() => (stack.s3.requests.length < 12 ? "error-before" : undefined));
-        failAtSwap("503");
-      },
-    ],
+    ["both by turns", unknown, failByTurns],
   ])("returns 503 with Retry-After once for all its calls: %s", async (_, unavailable, fail) => {
     fail();
     const start = Date.now();

@@ -1,9 +1,7 @@
 import { once } from "node:events";
-import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
-import { beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { base64LengthMax } from "../../lib/images/source.ts";
@@ -13,6 +11,7 @@ import { identifier } from "../support/database.ts";
 import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "../support/envelope.ts";
 import { anAdministrator, aUser } from "../support/people.ts";
 import { avif, blackPng, dataUrl, pixelAt, plain, sizeOf, tinyImage } from "../support/pictures.ts";
+import { makers } from "../support/requests.ts";
 import { type Reply, useStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 import { imageOf, notedKeys, pairOf, useUploads } from "../support/uploads.ts";
@@ -54,9 +53,7 @@ describe.each([
     table: "users",
     updating: "POST /admin-users/update-image/{id}",
     removing: "DELETE /admin-users/delete-image/{id}",
-    update: "admin-users/update-image",
-    remove: "admin-users/delete-image",
-    make: (): Promise<{ id: number }> => aUser(stack.sql),
+    image: "image",
     folder: "profiles",
     edit: "edit-users",
     detail: "profile_image",
@@ -70,9 +67,7 @@ describe.each([
     table: "contributors",
     updating: "POST /admin-contributors/update-avatar/{id}",
     removing: "DELETE /admin-contributors/delete-avatar/{id}",
-    update: "admin-contributors/update-avatar",
-    remove: "admin-contributors/delete-avatar",
-    make: (): Promise<{ id: number }> => aContributor(stack.sql),
+    image: "avatar",
     folder: "avatars",
     edit: "edit-contributors",
     detail: "image",
@@ -82,19 +77,20 @@ describe.each([
     updateFailed: envelope(500, "An error occurred while updating the contributor avatar"),
     removeFailed: envelope(500, "An error occurred while deleting the contributor avatar"),
   },
-] as const)("Images of $table", ({ table, update, remove, ...resource }) => {
+] as const)("Images of $table", ({ table, ...resource }) => {
   const { updated, removed, missing, updateFailed, removeFailed } = resource;
+  const [update, remove] = [`admin-${table}/update-${resource.image}`, `admin-${table}/delete-${resource.image}`];
   const editor = useHolder(stack, resource.edit, `view-${table}`);
   const stranger = useHolder(stack, `view-${table}`, `delete-${table}`);
   let record: { id: number };
 
   const key = () => imageOf(stack, table, record);
-  const updateImage = (body: unknown, as = editor.token, id: number | string = record.id) =>
+  const updateImage = (body: unknown, as = editor.token, id = record.id) =>
     stack.call(update, { as, path: { id }, body });
-  const removeImage = (as = editor.token, id: number | string = record.id) => stack.call(remove, { as, path: { id } });
+  const removeImage = (id = record.id) => editor.call(remove, { path: { id } });
 
   beforeEach(async () => {
-    record = await resource.make();
+    record = await makers[table](stack.sql);
     forget();
   });
 
@@ -110,7 +106,7 @@ describe.each([
       expect(await sizeOf(full?.bytes ?? picture)).toEqual([1024, 512]);
       expect(await sizeOf(scaled?.bytes ?? picture)).toEqual([256, 128]);
       expect((await pixelAt(scaled?.bytes ?? picture, 9, 9))[0]).toBeGreaterThan(190);
-      const { body } = await stack.call(`admin-${table}/id`, { as: editor.token, path: { id: record.id } });
+      const { body } = await editor.call(`admin-${table}/id`, { path: { id: record.id } });
       expect(body[resource.detail]).toBe(`https://images.example.com/${stored}`);
     });
 
@@ -221,6 +217,15 @@ describe.each([
       expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(500)]);
       expect(await untouched(() => removeImage())).toEqual(removeFailed);
     });
+
+    it("is done by the deletion of the record, too, before that is answered 200", async () => {
+      const before = pairOf(await key());
+      expect(await stack.keys()).toEqual(expect.arrayContaining(before));
+
+      expect((await stranger.call(`admin-${table}/delete`, { path: { id: record.id } })).status).toBe(200);
+
+      expect((await stack.keys()).filter((each) => before.includes(each))).toEqual([]);
+    });
   });
 
   it.runIf(table === "users")("return 403 where the user outranks the caller, also since a moment ago", async () => {
@@ -234,38 +239,9 @@ describe.each([
 
     expect(own.body).toEqual(updated);
     expect(await untouched(() => updateImage({ image }, editor.token, id))).toEqual(forbidden);
-    expect(await untouched(() => removeImage(editor.token, id))).toEqual(forbidden);
+    expect(await untouched(() => removeImage(id))).toEqual(forbidden);
     expect(await meanwhile(promotion, () => updateImage({ image }))).toEqual(forbidden);
     expect([await key(), await stack.keys()]).toEqual([null, before]);
-  });
-});
-
-describe("Bundles", () => {
-  const outdir = inject("outdir");
-  const bundlesWith = async (pattern: RegExp): Promise<string[]> => {
-    const files = (await readdir(outdir, { recursive: true })).filter((file) => file.endsWith("index.mjs")).sort();
-    const texts = await Promise.all(files.map((file) => readFile(join(outdir, file), "utf8")));
-    return files.filter((_, index) => pattern.test(texts[index] ?? "")).map((file) => file.replace("/index.mjs", ""));
-  };
-
-  it("load sharp only where images are made", async () => {
-    const makers = ["admin-contributors/update-avatar", "admin-users/update-image"];
-
-    expect(await bundlesWith(/\bfrom\s*"sharp"/)).toEqual(makers);
-    expect(await bundlesWith(/sharp|[Vv]ips/)).toEqual(makers);
-  });
-
-  it("know the bucket of images only where images are removed or restored", async () => {
-    expect(await bundlesWith(/\bIMAGE_BUCKET\b/)).toEqual([
-      "admin-contributors/delete-avatar",
-      "admin-contributors/delete",
-      "admin-contributors/update-avatar",
-      "admin-users/delete-image",
-      "admin-users/delete",
-      "admin-users/update-image",
-      "ops/remove-images",
-      "ops/undo",
-    ]);
   });
 });
 
@@ -290,11 +266,8 @@ describe("An instance without uploads", () => {
     const contributor = await aContributor(without.sql, { image: "avatars/theirs.webp" });
     await without.sql`update users set image = 'profiles/theirs.webp' where id = ${user.id}`;
 
-    for (const [name, id] of [
-      ["admin-users/delete", user.id],
-      ["admin-contributors/delete", contributor.id],
-    ] as const)
-      expect((await without.call(name, { as: administrator.token, path: { id } })).status).toBe(200);
+    for (const [table, { id }] of Object.entries({ users: user, contributors: contributor }))
+      expect((await administrator.call(`admin-${table}/delete`, { path: { id } })).status).toBe(200);
 
     expect(uploading).toHaveLength(4);
     expect(await notedKeys(without)).toEqual(["avatars/theirs.webp", "profiles/theirs.webp"]);

@@ -8,9 +8,10 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { type CloudFront, startCloudFront } from "../support/cloudfront.ts";
+import { invoke } from "../support/invoke.ts";
 import { aUser, holderOf } from "../support/people.ts";
-import { tinyImage } from "../support/pictures.ts";
-import { latestChange } from "../support/undo.ts";
+import { requestFor } from "../support/requests.ts";
+import { latestChange, undo } from "../support/undo.ts";
 import { useUploads } from "../support/uploads.ts";
 
 let cloudFront: CloudFront;
@@ -66,26 +67,20 @@ afterAll(async () => {
 const notification = "POST /2015-03-31/functions/ops-invalidate/invocations Event {}";
 
 const add = (name: string, options: object = {}) =>
-  stack.call("admin-contributors/add", { as: administrator.token, body: { first_name: name }, ...options });
+  administrator.call("admin-contributors/add", { body: { first_name: name }, ...options });
 const edit = (id: number | string, as = administrator.token) =>
   stack.call("admin-contributors/edit", { as, path: { id }, body: { first_name: `Edited ${id}` } });
 
 describe("A change of what the public reads", () => {
-  it("notifies ops-invalidate, whichever it is", async () => {
-    const { id } = await aContributor(stack.sql);
-    const as = administrator.token;
-    const changes = [
-      await add("Notifying"),
-      await edit(id),
-      await stack.call("admin-contributors/update-avatar", { as, path: { id }, body: { image: tinyImage } }),
-      await stack.call("admin-contributors/delete-avatar", { as, path: { id } }),
-      await stack.call("admin-contributors/delete", { as, path: { id } }),
-    ];
+  it.each(endpoints.filter((each) => "changesPublic" in each).map((each) => [endpointPath(each), each] as const))(
+    "notifies ops-invalidate: %s",
+    async (name, declaration) => {
+      const { status } = await administrator.call(name, await requestFor(stack.sql, declaration));
 
-    expect(changes.map(({ status }) => status)).toEqual(Array(5).fill(200));
-    await expect.poll(() => invocations).toEqual(Array(5).fill(notification));
-    expect(endpoints.filter((each) => "changesPublic" in each).map(endpointPath)).toHaveLength(changes.length);
-  });
+      expect(status).toBe(200);
+      await expect.poll(() => invocations).toEqual([notification]);
+    },
+  );
 
   it("notifies with no call of the Data API, and again when it is replayed", async () => {
     stack.dataApi.calls.length = 0;
@@ -124,11 +119,7 @@ describe("A change of what the public reads", () => {
 });
 
 describe("A change by an operator", () => {
-  const invoke = async <Result>(name: string, payload: object): Promise<Result> => {
-    const invocation = await stack.lambda.invoke(name, payload);
-    if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-    return invocation.result as Result;
-  };
+  const run = <Result>(name: string, payload: object) => invoke<Result>(stack, `ops-${name}`, payload);
   const lines = (count: number) =>
     Array.from({ length: count }, () => {
       const id = randomUUID();
@@ -138,14 +129,11 @@ describe("A change by an operator", () => {
   it("notifies ops-invalidate once: a merge, an undo, an import of several batches", async () => {
     const [keep, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
 
-    const { change } = await invoke<{ change: number }>("ops-merge-contributors", {
-      keep: keep.id,
-      merge: [merged.id],
-    });
+    const { change } = await run<{ change: number }>("merge-contributors", { keep: keep.id, merge: [merged.id] });
     await expect.poll(() => invocations).toEqual([notification]);
-    expect(await invoke("ops-undo", { change })).toMatchObject({ undone: [{ change }] });
+    expect(await undo(stack, { change })).toMatchObject({ undone: [{ change }] });
     await expect.poll(() => invocations).toEqual([notification, notification]);
-    expect(await invoke("ops-import", { source: lines(501) })).toMatchObject({ added: 501 });
+    expect(await run("import", { source: lines(501) })).toMatchObject({ added: 501 });
     await expect.poll(() => invocations).toEqual([notification, notification, notification]);
   });
 
@@ -157,7 +145,7 @@ describe("A change by an operator", () => {
         : undefined,
     );
 
-    await expect(invoke("ops-import", { source: lines(501) })).rejects.toThrow();
+    await expect(run("import", { source: lines(501) })).rejects.toThrow();
     stack.dataApi.intercept(undefined);
 
     await expect.poll(() => invocations).toEqual([notification]);
@@ -169,36 +157,27 @@ describe("A change by an operator", () => {
     const merging = { keep: keep.id, merge: [merged.id] };
     const { id } = await aContributor(stack.sql, { gender: "a" });
     const source = lines(1);
-    await invoke("ops-import", { source });
+    await run("import", { source });
     await edit(id);
     const change = await latestChange(stack.sql);
     await expect.poll(() => invocations).toEqual([notification, notification]);
 
-    await invoke("ops-merge-contributors", { ...merging, dryRun: true });
-    await invoke("ops-import", { source: lines(1), dryRun: true });
-    await invoke("ops-undo", { change, dryRun: true });
-    await expect(invoke("ops-merge-contributors", { ...merging, merge: [999_999_999] })).rejects.toThrow("not exist");
+    await run("merge-contributors", { ...merging, dryRun: true });
+    await run("import", { source: lines(1), dryRun: true });
+    await undo(stack, { change, dryRun: true });
+    await expect(run("merge-contributors", { ...merging, merge: [999_999_999] })).rejects.toThrow("not exist");
     await stack.sql`update contributors set first_name = 'Conflicting' where id = ${id}`;
-    expect(await invoke("ops-undo", { change })).toMatchObject({ undone: [], conflicts: [{ change }] });
-    await stack.call("admin-users/logout", { as: administrator.token, path: { id: (await aUser(stack.sql)).id } });
+    expect(await undo(stack, { change })).toMatchObject({ undone: [], conflicts: [{ change }] });
+    await administrator.call("admin-users/logout", { path: { id: (await aUser(stack.sql)).id } });
     const logout = await latestChange(stack.sql);
-    expect(await invoke("ops-undo", { change: logout })).toMatchObject({ refused: [{ change: logout }] });
-    expect(await invoke("ops-import", { source })).toMatchObject({ added: 0, unchanged: 1 });
+    expect(await undo(stack, { change: logout })).toMatchObject({ refused: [{ change: logout }] });
+    expect(await run("import", { source })).toMatchObject({ added: 0, unchanged: 1 });
 
     expect(invocations).toEqual([notification, notification]);
   });
 });
 
 describe("A change whose notification fails is answered 200, and warns", () => {
-  /** A machine that stands still for a while knows the reason too late, so more than one change may be needed. */
-  const expectWarning = (reason: unknown) =>
-    expect
-      .poll(async () => {
-        expect(await add(`Warning ${randomUUID()}`)).toMatchObject({ status: 200 });
-        return warnings.map(({ notification }) => notification);
-      })
-      .toContainEqual(expect.objectContaining({ message: reason }));
-
   it.each([
     ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "Lambda returned 403: {}"],
     ["the connection breaks", (response: ServerResponse) => response.destroy(), "socket hang up"],
@@ -210,6 +189,12 @@ describe("A change whose notification fails is answered 200, and warns", () => {
     else lambdaUrl = "http://127.0.0.1:1";
     await stack.lambda.renew();
 
-    await expectWarning(message);
+    // A machine that stands still for a while knows the reason too late, so more than one change may be needed.
+    await expect
+      .poll(async () => {
+        expect(await add(`Warning ${randomUUID()}`)).toMatchObject({ status: 200 });
+        return warnings.map(({ notification }) => notification);
+      })
+      .toContainEqual(expect.objectContaining({ message }));
   });
 });

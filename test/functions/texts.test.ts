@@ -1,34 +1,24 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { aContributor } from "../support/catalogue.ts";
+import { useAdministrator } from "../support/callers.ts";
+import { aWholeContributor } from "../support/catalogue.ts";
 import { invalidParameter, missingParameters } from "../support/envelope.ts";
-import { anAdministrator, aUser } from "../support/people.ts";
+import { aUser } from "../support/people.ts";
 import { aPermission, aRole } from "../support/records.ts";
+import { bodyOf, type Table, tableOf } from "../support/requests.ts";
 import { useStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 
 /* What names, descriptions and sources may hold (lib/contract/README.md, "Bad input"). */
 
 const stack = useStack();
-let as: string;
-let ids: Readonly<Record<"user" | "role" | "permission" | "contributor" | "friend" | "description", number>>;
+const administrator = useAdministrator(stack);
+/** Ids of records, and of elements of the contributor's. */
+let ids: Readonly<Record<Table | "friend" | "description", number>>;
 
 beforeAll(async () => {
-  const { sql } = stack;
-  as = (await anAdministrator(sql)).token;
-  const contributor = await aContributor(sql);
-  const [description] = await sql`
-    insert into contributor_descriptions (contributor_id, description, language)
-    values (${contributor.id}, 'a', 'English')
-    returning id
-  `;
-  ids = {
-    user: (await aUser(sql)).id,
-    role: (await aRole(sql)).id,
-    permission: (await aPermission(sql)).id,
-    contributor: contributor.id,
-    friend: (await aContributor(sql)).id,
-    description: description?.id,
-  };
+  const { id: contributors, friend, description } = await aWholeContributor(stack.sql);
+  const [users, roles, permissions] = [await aUser(stack.sql), await aRole(stack.sql), await aPermission(stack.sql)];
+  ids = { users: users.id, roles: roles.id, permissions: permissions.id, contributors, friend: friend.id, description };
 });
 
 /** `absent` is the response to a text of which nothing can be seen; undefined where the field is optional. */
@@ -40,38 +30,42 @@ type Field = readonly [
   absent?: object | undefined,
 ];
 
-let number = 0;
-const unique = () => `name ${++number}`;
-const named = (description: string) => ({ name: unique(), description });
-const somebody = (fields: object) => ({ first_name: "Somebody", ...fields });
+/** A field that the body has by itself. */
+const field = (endpoint: string, parameter: string, lengthMax: number, absent?: object): Field => [
+  endpoint,
+  parameter,
+  (text) => ({ ...bodyOf(), [parameter]: text }),
+  lengthMax,
+  absent,
+];
 /** A field of an element of a contributor's. */
 const element = (
   parameter: string,
   lengthMax: number,
   elementOf: (text: string) => unknown,
-  isOptional = false,
+  absent: object | null = invalidParameter(parameter),
 ): Field => [
   "admin-contributors/edit",
   parameter,
-  (text) => somebody({ [parameter]: [elementOf(text)] }),
+  (text) => ({ ...bodyOf(), [parameter]: [elementOf(text)] }),
   lengthMax,
-  isOptional ? undefined : invalidParameter(parameter),
+  absent ?? undefined,
 ];
 const described = (fields: object) => ({ description: "a", language: "English", ...fields });
 
 /** Every name of the interface. */
 const names: readonly Field[] = [
-  ["admin-users/edit", "username", (username) => ({ username }), 255, missingParameters],
-  ["admin-roles/add", "name", (name) => ({ name, description: "a" }), 255, missingParameters],
-  ["admin-roles/edit", "name", (name) => ({ name }), 255, missingParameters],
-  ["admin-permissions/add", "name", (name) => ({ name, description: "a" }), 255, missingParameters],
-  ["admin-permissions/edit", "name", (name) => ({ name, description: "a" }), 255, missingParameters],
-  ["admin-contributors/add", "first_name", (first_name) => ({ first_name }), 255, missingParameters],
-  ["admin-contributors/add", "last_name", (last_name) => somebody({ last_name }), 255],
-  ["admin-contributors/edit", "first_name", (first_name) => ({ first_name }), 255, missingParameters],
-  ["admin-contributors/edit", "last_name", (last_name) => somebody({ last_name }), 255],
-  ["admin-contributors/edit", "gender", (gender) => somebody({ gender }), 255],
-  ["admin-contributors/edit", "type", (type) => somebody({ type }), 255],
+  field("admin-users/edit", "username", 255, missingParameters),
+  field("admin-roles/add", "name", 255, missingParameters),
+  field("admin-roles/edit", "name", 255, missingParameters),
+  field("admin-permissions/add", "name", 255, missingParameters),
+  field("admin-permissions/edit", "name", 255, missingParameters),
+  field("admin-contributors/add", "first_name", 255, missingParameters),
+  field("admin-contributors/add", "last_name", 255),
+  field("admin-contributors/edit", "first_name", 255, missingParameters),
+  field("admin-contributors/edit", "last_name", 255),
+  field("admin-contributors/edit", "gender", 255),
+  field("admin-contributors/edit", "type", 255),
   element("added_aliases", 255, (name) => name),
   element("added_aliases", 255, (name) => ({ name })),
   element("added_relations", 255, (relation_type) => ({ relation_id: ids.friend, relation_type })),
@@ -82,20 +76,18 @@ const names: readonly Field[] = [
 
 /** Every other text of the interface. */
 const texts: readonly Field[] = [
-  ["admin-roles/add", "description", named, 2_000, missingParameters],
-  ["admin-roles/edit", "description", named, 2_000],
-  ["admin-permissions/add", "description", named, 2_000, missingParameters],
-  ["admin-permissions/edit", "description", named, 2_000, missingParameters],
+  field("admin-roles/add", "description", 2_000, missingParameters),
+  field("admin-roles/edit", "description", 2_000),
+  field("admin-permissions/add", "description", 2_000, missingParameters),
+  field("admin-permissions/edit", "description", 2_000, missingParameters),
   element("added_descriptions", 20_000, (description) => described({ description })),
-  element("added_descriptions", 255, (source) => described({ source }), true),
+  element("added_descriptions", 255, (source) => described({ source }), null),
   element("modified_descriptions", 20_000, (description) => ({ id: ids.description, description })),
-  element("modified_descriptions", 255, (source) => ({ id: ids.description, source }), true),
+  element("modified_descriptions", 255, (source) => ({ id: ids.description, source }), null),
 ];
 
-const send = ([endpoint, , bodyOf]: Field, text: string) => {
-  const [, record = ""] = /^admin-(\w+)s\//.exec(endpoint) ?? [];
-  return stack.call(endpoint, { as, path: { id: ids[record as keyof typeof ids] }, body: bodyOf(text) });
-};
+const send = ([endpoint, , bodyOf]: Field, text: string) =>
+  administrator.call(endpoint, { path: { id: ids[tableOf({ path: `/${endpoint}` })] }, body: bodyOf(text) });
 
 /** Sends each text, and expects this response to each, and that none changes anything. */
 const expectEach = (field: Field, all: readonly string[], response: object) =>
@@ -113,17 +105,7 @@ const unfitForNames = [
   ..."\0\u0007\t\n\r\u0085\u2028\u2029\u00ad\u034f\u061c\u115f\u180e\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u3164\ufeff",
   ..."\uffa0\ufff9\u200c\u200d\ufe00\ufe0f\u180b\u2800\ufdd0\ufffe\uffff\u{1d173}\u{e0041}\u{e0100}\u{10ffff}",
 ];
-const unseen = [
-  "",
-  " \t\r\n\u2028",
-  "\u3000",
-  "\u200b",
-  "\u202e",
-  "\u3164",
-  "\u200d",
-  "\ufe0f",
-  " \u00ad \ufeff\u2060\u2800",
-];
+const unseen = "| \t\r\n\u2028|\u3000|\u200b|\u202e|\u3164|\u200d|\ufe0f| \u00ad \ufeff\u2060\u2800".split("|");
 
 const labelled = (kind: string, unfit: readonly string[]) => (field: Field) =>
   [`${kind} for ${field[0]} (${field[1]})`, field, unfit] as const;
@@ -169,7 +151,7 @@ describe.each(texts.map(labelled("text", [])))("A %s", (_, field) => {
   });
 });
 
-const add = (name: string) => stack.call("admin-roles/add", { as, body: { name, description: "Made for a test" } });
+const add = (name: string) => administrator.call("admin-roles/add", { body: bodyOf(name) });
 const rolesNamed = async (name: string) => (await stack.sql`select from roles where name = ${name}`).length;
 
 describe("A name", () => {
@@ -225,23 +207,23 @@ describe("A name", () => {
     const other = await aUser(stack.sql);
     const statuses = (text: string, user: number) => {
       const requests = [
-        ["admin-roles/add", { name: text, description: "a" }],
-        ["admin-permissions/add", { name: text, description: "a" }],
+        ["admin-roles/add", bodyOf(text)],
+        ["admin-permissions/add", bodyOf(text)],
         ["admin-contributors/add", { first_name: text, last_name: "Same" }],
         ["admin-contributors/add", { first_name: "Same", last_name: text }],
         ["admin-users/edit", { username: text }],
       ] as const;
-      const replies = requests.map(([endpoint, body]) => stack.call(endpoint, { as, path: { id: user }, body }));
+      const replies = requests.map(([endpoint, body]) => administrator.call(endpoint, { path: { id: user }, body }));
       return Promise.all(replies.map(async (reply) => (await reply).status));
     };
 
-    expect(await statuses(name, ids.user)).toEqual([200, 200, 200, 200, 200]);
+    expect(await statuses(name, ids.users)).toEqual([200, 200, 200, 200, 200]);
     expect(await statuses(same, other.id)).toEqual([409, 409, 409, 409, 409]);
     for (const search of [name, same]) {
-      const { users } = (await stack.call("admin-users/list", { as, query: { search } })).body;
+      const { users } = (await administrator.call("admin-users/list", { query: { search } })).body;
       expect(users.map(({ username }: { username: string }) => username)).toEqual([name]);
-      const { contributors } = (await stack.call("admin-contributors/list", { as, query: { client: 1, search } })).body;
-      expect(contributors).toHaveLength(2);
+      const { body } = await administrator.call("admin-contributors/list", { query: { client: 1, search } });
+      expect(body.contributors).toHaveLength(2);
     }
   });
 
@@ -252,7 +234,7 @@ describe("A name", () => {
 
   it("is null when it is optional and has no visible character", async () => {
     const body = { first_name: "Unseen", last_name: "\u200b", gender: "\u2060", type: "\u200d" };
-    await stack.call("admin-contributors/edit", { as, path: { id: ids.friend }, body });
+    await administrator.call("admin-contributors/edit", { path: { id: ids.friend }, body });
 
     const [row] = await stack.sql`select last_name, gender, type from contributors where id = ${ids.friend}`;
     expect(row).toEqual({ last_name: null, gender: null, type: null });
@@ -262,6 +244,6 @@ describe("A name", () => {
     const name = "Odd\u200b\nname";
     const [row] = await stack.sql`insert into roles (name, description) values (${name}, '') returning id`;
 
-    expect((await stack.call("admin-roles/id", { as, path: { id: row?.id } })).body).toMatchObject({ name });
+    expect((await administrator.call("admin-roles/id", { path: { id: row?.id } })).body).toMatchObject({ name });
   });
 });
