@@ -25,10 +25,15 @@ export function awsApi(service: string, address = `https://${service}.${region}.
     connect() {
       send(new HttpRequest({ ...endpoint, path: "/", method: "HEAD" })).catch(() => {});
     },
-    async post(path: string, headers: Readonly<Record<string, string>>, content: object) {
+    /** Returns the body. An error has the status of the response, as one of the SDK has (isFault). */
+    async post(path: string, headers: Readonly<Record<string, string>>, content: object): Promise<string> {
       const body = JSON.stringify(content);
       const request = new HttpRequest({ ...endpoint, path, method: "POST", headers: { host, ...headers }, body });
-      return await send(new HttpRequest(await signer.sign(request)));
+      const { httpStatusCode, text } = await send(new HttpRequest(await signer.sign(request)));
+      if (httpStatusCode < 300) return text;
+      throw Object.assign(new Error(`${service} returned ${httpStatusCode}: ${text}`), {
+        $metadata: { httpStatusCode },
+      });
     },
   };
 }
@@ -36,5 +41,5 @@ export function awsApi(service: string, address = `https://${service}.${region}.
 async function send(request: HttpRequest) {
   const { response } = await connection.handle(request);
   // To its end, so that the connection can be used again.
-  return { statusCode: response.statusCode, body: await text(response.body) };
+  return { httpStatusCode: response.statusCode, text: await text(response.body) };
 }

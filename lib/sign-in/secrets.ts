@@ -26,14 +26,7 @@ export const forgetSecret = (arn: string): unknown => known.delete(arn);
 
 async function fetchSecret(SecretId: string, deadline: number): Promise<string> {
   const headers = { "content-type": "application/x-amz-json-1.1", "x-amz-target": "secretsmanager.GetSecretValue" };
-  const request = async () => {
-    const { statusCode: httpStatusCode, body } = await secretsManager.post("/", headers, { SecretId });
-    if (httpStatusCode === 200) return body;
-    // The status distinguishes a fault of the service from a refusal.
-    throw Object.assign(new Error(`Secrets Manager responded with ${httpStatusCode}`), {
-      $metadata: { httpStatusCode },
-    });
-  };
+  const request = () => secretsManager.post("/", headers, { SecretId });
   const { SecretString }: { readonly SecretString?: unknown } = JSON.parse(await retry(request, isFault, deadline));
   if (typeof SecretString !== "string" || SecretString === "") throw new Error("The secret is no text");
   return SecretString.trim();

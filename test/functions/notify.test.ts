@@ -179,7 +179,7 @@ describe("A change by an operator", () => {
 
 describe("A change whose notification fails is answered 200, and warns", () => {
   it.each([
-    ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "Lambda returned 403: {}"],
+    ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "lambda returned 403: {}"],
     ["the connection breaks", (response: ServerResponse) => response.destroy(), "socket hang up"],
     // It is answered although Lambda never does.
     ["there is no response in time", () => {}, "No response within 50 ms"],
