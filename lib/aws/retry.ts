@@ -67,12 +67,10 @@ export const timeouts = {
 } as const;
 
 /** The options of an SDK client for one attempt. */
-export interface AttemptOptions {
-  readonly abortSignal: AbortSignal;
-}
+export type AttemptOptions = ReturnType<typeof abortAt>;
 
 /** Aborts an attempt at the deadline, or earlier if it takes too long. */
-export const abortAt = (deadline: number): AttemptOptions => ({
+export const abortAt = (deadline: number) => ({
   abortSignal: AbortSignal.timeout(
     Math.floor(Math.max(0, Math.min(attemptTimeoutInMilliseconds, deadline - performance.now()))),
   ),

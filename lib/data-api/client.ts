@@ -13,14 +13,10 @@ export type Row = readonly Field[];
 export const client = new RDSDataClient({ maxAttempts: 1, cacheMiddleware: true, requestHandler: timeouts });
 
 /** Where a statement runs: the cluster, the secret of a login, and the database. */
-export interface Target {
-  readonly resourceArn: string | undefined;
-  readonly secretArn: string | undefined;
-  readonly database: string | undefined;
-}
+export type Target = Readonly<typeof database>;
 
 /** The function's own. */
-export const database: Target = {
+export const database = {
   resourceArn: process.env.DATABASE_CLUSTER_ARN,
   secretArn: process.env.DATABASE_SECRET_ARN,
   database: process.env.DATABASE_NAME,

@@ -29,7 +29,9 @@ export function deliver(event: APIGatewayProxyEvent, content: Readable, deadline
         }
       }
     } catch (error) {
-      logBreak(event, deadline, error);
+      // A time-out or a slow reader may be the client's fault, anything else is not. A timer may fire a millisecond early.
+      const isWarning = error instanceof BrokenOff || performance.now() + 1 >= deadline;
+      log(event, isWarning ? "warn" : "error", { broken: true, error: serializeError(error) });
       throw error;
     }
   }
@@ -61,11 +63,4 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 /** The list itself is in order. */
 class BrokenOff extends Error {
   override readonly name = "BrokenOff";
-}
-
-/** A time-out or a slow reader may be the client's fault, which is a warning; anything else is an error. */
-function logBreak(event: APIGatewayProxyEvent, deadline: number, error: unknown): void {
-  // A timer may fire a millisecond early.
-  const isWarning = error instanceof BrokenOff || performance.now() + 1 >= deadline;
-  log(event, isWarning ? "warn" : "error", { broken: true, error: serializeError(error) });
 }

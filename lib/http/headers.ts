@@ -3,7 +3,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { type Declaration, isCacheable } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
 import { durationOf } from "./log.ts";
-import type { Exchange, Middleware, Response } from "./response.ts";
+import type { Hook, Middleware, Response } from "./response.ts";
 
 /** A header of the request; `name` is in lower case. */
 export function headerOf({ headers }: APIGatewayProxyEvent, name: string): string | undefined {
@@ -52,7 +52,7 @@ export const uncacheable = { ...security, "Cache-Control": "no-store" };
  */
 export function responseHeaders(declaration: Declaration): Middleware {
   const mayCache = isCacheable(declaration);
-  const setHeaders = ({ event, response }: Exchange) => {
+  const setHeaders: Hook = ({ event, response }) => {
     if (!response) return;
     const isCached = mayCache && response.statusCode === 200 && cacheTagHeader in response.headers;
     const isSlow = edgeSeconds !== undefined && durationOf(event) > slowInMilliseconds;

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { type Level, writeLog } from "../aws/log.ts";
 import { type Declaration, functionName } from "../contract/declare.ts";
-import type { Exchange, Middleware } from "./response.ts";
+import type { Hook, Middleware } from "./response.ts";
 
 let isColdStart = true;
 
@@ -42,7 +42,7 @@ export function serializeError(error: unknown): Fields {
 export function logRequests(declaration: Declaration): Middleware {
   const endpoint = functionName(declaration);
   const streamed = "list" in declaration.response ? { streamed: true } : {};
-  const logResponse = ({ event, response }: Exchange) => {
+  const logResponse: Hook = ({ event, response }) => {
     log(event, "info", {
       path: event.path,
       status: response?.statusCode,

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { MiddlewareObj } from "@middy/core";
+import type middy from "@middy/core";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Declaration } from "../contract/declare.ts";
 import { commonErrors } from "../contract/errors.ts";
@@ -13,12 +13,9 @@ export interface Response {
   body: string | Readable;
 }
 
-export type Middleware = MiddlewareObj<APIGatewayProxyEvent, Response>;
+export type Middleware = middy.MiddlewareObj<APIGatewayProxyEvent, Response>;
 
-export interface Exchange {
-  readonly event: APIGatewayProxyEvent;
-  readonly response?: Response | null | undefined;
-}
+export type Hook = middy.MiddlewareFn<APIGatewayProxyEvent, Response>;
 
 export const json = { "Content-Type": "application/json" } as const;
 

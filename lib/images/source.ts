@@ -12,15 +12,10 @@ export const base64LengthMax = 6_000_000;
  */
 export function base64Of(image: string): string {
   if (image.length > base64LengthMax) throw new ContractError(400, invalidParameter("image"));
-  const text = withoutPrefix(image).replaceAll(/[\t\n\f\r ]/g, "");
+  const url = image.slice(Math.max(image.search(/[^\t\n\f\r ]/), 0));
+  const text = url.replace(/^data:[^,]{0,150};base64,/i, "").replaceAll(/[\t\n\f\r ]/g, "");
   const letters = text.replace(/={1,2}$/, "");
-  if (letters === "" || letters.length % 4 === 1 || /[^A-Za-z0-9+/_-]/.test(letters)) throw unreadable();
+  if (letters === "" || letters.length % 4 === 1 || /[^A-Za-z0-9+/_-]/.test(letters))
+    throw new ContractError(400, commonErrors[400]);
   return text;
 }
-
-function withoutPrefix(image: string): string {
-  const url = image.slice(Math.max(image.search(/[^\t\n\f\r ]/), 0));
-  return url.replace(/^data:[^,]{0,150};base64,/i, "");
-}
-
-const unreadable = () => new ContractError(400, commonErrors[400]);

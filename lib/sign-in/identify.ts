@@ -7,26 +7,15 @@ import { forgetSecret, readSecret } from "./secrets.ts";
 /** The client's secret. Only the callback may read it. */
 const clientSecretArn = process.env.SIGN_IN_CLIENT_SECRET_ARN ?? "";
 
-/** The identity that the provider has confirmed. */
-export interface Person {
-  readonly subject: string;
-  /** Null if the provider has not verified one. */
-  readonly email: string | null;
-}
-
 /**
  * Exchanges the code in the callback's URL for an ID token, and verifies both: state and issuer of the URL; signature,
  * issuer, audience, nonce and times of the token. Anybody can write the URL, so an error in it is no failure of the
  * provider.
  * @param claim fails if this attempt has requested tokens before
+ * @returns the identity that the provider has confirmed, with its e-mail address if the provider has verified that
  * @throws {SignInFailure}
  */
-export async function identify(
-  address: URL,
-  attempt: Attempt,
-  claim: () => Promise<void>,
-  deadline: number,
-): Promise<Person> {
+export async function identify(address: URL, attempt: Attempt, claim: () => Promise<void>, deadline: number) {
   const error = address.searchParams.get("error");
   if (error !== null)
     throw denials.has(error)
