@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll } from "vitest";
 import { newKey } from "../http/signature.ts";
@@ -17,9 +16,7 @@ export const clientOf = (endpoint: string, maxAttempts = 3) =>
 /** A PostgreSQL of its own with a Data API before it, and the real client pointed at that. */
 async function startEmulator() {
   const directory = await mkdtemp(join(tmpdir(), "aws-local-data-api-"));
-  const start = (port?: number) =>
-    startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
-  let postgres = await start();
+  const postgres = await startPostgres({ directory: join(directory, "postgres"), durable: false });
   const api = await startDataApi({ databaseUrl: postgres.url, key });
   const client = clientOf(api.url);
   const target = {
@@ -39,12 +36,6 @@ async function startEmulator() {
     async value(sql: string, extra: Partial<ExecuteStatementCommandInput> = {}) {
       const [field = {}] = (await execute(sql, extra)).records?.[0] ?? [];
       return Object.values(field)[0];
-    },
-    /** Stops PostgreSQL, and starts it a moment later where it was. */
-    async restart() {
-      await postgres.stop();
-      await sleep(200);
-      postgres = await start(Number(new URL(postgres.url).port));
     },
     async stop() {
       client.destroy();

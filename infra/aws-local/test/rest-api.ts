@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { Lambda } from "../lambda/lambda.ts";
 
-type Operation = Readonly<Record<string, unknown>>;
+export type Operation = Readonly<Record<string, unknown>>;
 
 /** An operation that a function serves. */
 export const served = (name: string, more: Operation = {}): Operation => ({
