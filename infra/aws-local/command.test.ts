@@ -1,10 +1,11 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { RDSData } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startPostgres } from "./postgres/server.ts";
@@ -40,40 +41,34 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-const surroundings = () => ({ cwd: directory, env: { ...process.env, TMPDIR: temporary } });
+const run = (words: readonly string[]) =>
+  spawn(process.execPath, [command, ...words], { cwd: directory, env: { ...process.env, TMPDIR: temporary } });
 
 /** Starts the command, and resolves with the variables that it prints, when it has printed the last one. */
 async function start(...words: string[]) {
-  const child = spawn(process.execPath, [command, ...words], surroundings());
-  let output = "";
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  child.stdout.on("data", (chunk) => {
-    output += chunk;
-    if (/^DATABASE_NAME=.*\n/m.test(output)) resolve();
-  });
-  child.once("exit", () => reject(new Error(output)));
-  await promise;
-  const variables = Object.fromEntries(
-    Array.from(output.matchAll(/^(\w+)=(.*)$/gm), ([, name, value]) => [name, value]),
-  );
-  return {
-    variables,
-    async stop() {
-      child.kill("SIGTERM");
-      await once(child, "exit");
-    },
+  const child = run(words);
+  const variables: Record<string, string> = {};
+  for await (const line of createInterface(child.stdout)) {
+    const [name = "", value = ""] = line.split(/=(.*)/);
+    variables[name] = value;
+    if (name === "DATABASE_NAME") break;
+  }
+  const stop = async () => {
+    child.kill();
+    await once(child, "exit");
   };
+  return { variables, stop };
 }
 
 async function fail(...words: string[]): Promise<string> {
-  const run = promisify(execFile)(process.execPath, [command, ...words], surroundings());
-  const { code, stderr } = await run.then(
-    () => ({ code: 0, stderr: "" }),
-    (error: { code: number; stderr: string }) => error,
-  );
+  const child = run(words);
+  const [error, [code]] = await Promise.all([text(child.stderr), once(child, "close")]);
   expect(code).toBe(1);
-  return stderr.replace("PostgreSQL is up\n", "");
+  return error.replace("PostgreSQL is up\n", "");
 }
+
+const expectNothingLeft = async () =>
+  expect(await readdir(temporary)).not.toContainEqual(expect.stringMatching(/^aws-local-\w{6}$/));
 
 const functions = ["--functions", "functions"];
 const api = ["--api", "api.json", ...functions];
@@ -87,37 +82,33 @@ describe("aws-local", () => {
     expect([response.status, await response.text()]).toEqual([200, "hi"]);
     expect(variables).toHaveProperty("AWS_ENDPOINT_URL_S3");
     await stop();
-    expect(await readdir(temporary)).not.toContainEqual(expect.stringMatching(/^aws-local-\w{6}$/));
+    await expectNothingLeft();
   });
 
   it.each([
     ["an unknown integration", ["--api", "odd.json", ...functions], /^GET \/greeting: .*http_proxy/],
     ["a document that is no JSON", ["--api", "broken.json", ...functions], /^broken\.json: /],
     ["an unknown setting", ["--api", "api.json", "--functions", "misspelt"], /^misspelt\/settings\.json: .*tmeout/],
-    ["an unknown command", ["s3"], /^Unknown command s3$/],
+    ["an unknown command", ["s3"], /^Unknown command s3\n/],
     ["a port that is none", [...api, "--port", "none"], /^options.port should be >= 0 and < 65536/],
-    ["a port that is taken", [...api, "--port", "taken"], /^Port \d+ is taken$/],
+    ["a port that is taken", [...api, "--port", "taken"], /^Port \d+ is taken\n/],
   ])("tells in one line of %s, and ends", async (_, words, line) => {
     const { port } = taken.address() as AddressInfo;
     const error = await fail(...words.map((word) => word.replace("taken", String(port))));
 
-    expect(error.trim()).toMatch(line);
-    expect(error.trim().split("\n")).toHaveLength(1);
-    expect(await readdir(temporary)).not.toContainEqual(expect.stringMatching(/^aws-local-\w{6}$/));
+    expect(error).toMatch(line);
+    expect(error).toMatch(/^.+\n$/);
+    await expectNothingLeft();
   });
 });
 
 describe("aws-local data-api", () => {
-  const select = async (variables: Record<string, string | undefined>, sql: string) => {
-    const [accessKeyId = "", secretAccessKey = ""] = [variables.AWS_ACCESS_KEY_ID, variables.AWS_SECRET_ACCESS_KEY];
-    const client = new RDSData({
-      endpoint: variables.AWS_ENDPOINT_URL_RDS_DATA ?? "",
-      region: variables.AWS_REGION ?? "",
-      credentials: { accessKeyId, secretAccessKey },
-    });
-    const { DATABASE_CLUSTER_ARN: resourceArn, DATABASE_SECRET_ARN: secretArn, DATABASE_NAME: database } = variables;
-    const { records } = await client.executeStatement({ resourceArn, secretArn, database, sql });
-    return records;
+  const select = async (variables: Record<string, string>, sql: string) => {
+    const { AWS_ACCESS_KEY_ID: accessKeyId = "", AWS_SECRET_ACCESS_KEY: secretAccessKey = "" } = variables;
+    const { AWS_ENDPOINT_URL_RDS_DATA: endpoint = "", AWS_REGION: region = "", ...names } = variables;
+    const client = new RDSData({ endpoint, region, credentials: { accessKeyId, secretAccessKey } });
+    const { DATABASE_CLUSTER_ARN: resourceArn, DATABASE_SECRET_ARN: secretArn, DATABASE_NAME: database } = names;
+    return (await client.executeStatement({ resourceArn, secretArn, database, sql })).records;
   };
 
   it("responds with what it prints, and keeps its data where it is told to", async () => {
