@@ -242,7 +242,7 @@ describe("Execution environments of a function", () => {
     [
       "there are processors, however many invocations begin at once",
       { longInMilliseconds: 60_000 },
-      availableParallelism(),
+      Math.min(availableParallelism(), 16),
     ],
     ["the maximum, though invocations take long", { environments: 3, longInMilliseconds: 1 }, 3],
   ])("are as many as %s", async (_, limits, most) => {

@@ -12,7 +12,10 @@ import { differenceBy } from "../../support/difference.ts";
 import { readmeExample } from "../../support/readme-examples.ts";
 import { useStack } from "../../support/stack.ts";
 
-/* The package, and the README's examples, those it links to, and those of the guide and the document are compiled, run, and compared with what they are to change. */
+/*
+ * The package, and the examples of its README, those that it links to, and those of the guide and the document: they are
+ * compiled, run, and compared with what they are to change. Panel and website also run in a browser (test/browser).
+ */
 
 const root = join(import.meta.dirname, "../../..");
 const packageFolder = join(root, "lib/client");
@@ -38,26 +41,6 @@ const browser = `
   };
 `;
 
-/** Uses what the README's panel exports. The browser's test of the panel does the rest. */
-const panelDriver = `
-  const response = await fetch("http://localhost:3000/contributors?client=1&search=naoki+urasawa");
-  const [{ id: urasawa }] = (await response.json()).contributors;
-  console.log((await example.whoAmI()).name);
-  await example.list("tezuka", 0);
-  const opened = await example.open(urasawa);
-  const { aliases, descriptions } = opened.data;
-  console.log(await example.save(opened, {
-    ...opened.data,
-    type: "author",
-    aliases: [...aliases, { name: "Urasawa-sensei" }],
-    descriptions: descriptions.map((each) => (each.language === "English" ? { ...each, source: "A reader" } : each)),
-  }));
-  console.log(await example.save(opened, { gender: "" }));
-  console.log(await example.save(await example.open(urasawa), { first_name: "Osamu", last_name: "Tezuka" }));
-  console.log(await example.save(await example.open(urasawa), { links: ["javascript:alert(1)"] }));
-  await example.leave(urasawa);
-`;
-
 /** A page of Astro as a function that React renders. Its template is JSX here, its frontmatter what the function does. */
 function functionOf(page: string): string {
   const [, frontmatter = "", template = ""] = page.split(/^---$/m);
@@ -73,11 +56,6 @@ async function write(file: string, content: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  await stack.sql`
-    insert into contributor_locks (contributor_id, editor_id, expires_at)
-    select contributors.id, users.id, now() + interval '1 hour' from contributors, users
-    where contributors.slug = 'osamu-tezuka' and username = 'Marginalia'
-  `;
   project = await mkdtemp(join(tmpdir(), "colophon-client-"));
   const modules = join(project, "node_modules");
   await write("package.json", JSON.stringify({ type: "module" }));
@@ -162,20 +140,6 @@ const examples: readonly Example[] = [
       "changes + admin-users/edit",
       'roles.name: "Auditor" -> "Reviewer"',
       expect.stringMatching(/^user_roles \+/),
-    ],
-  ],
-  [
-    "Panel.ts",
-    panelDriver,
-    "editor",
-    /^editor\n\d+ Osamu is public of all\nMarginalia is editing Osamu\n1 of 1\nSaved\nSaved\nContributor with this Name exists already.\nWrong links: Invalid parameter: links\n$/,
-    [
-      "changes + admin-contributors/edit",
-      "changes + admin-contributors/edit",
-      'contributor_aliases + {"name":"Urasawa-sensei"}',
-      'contributor_descriptions.source: "Wikipedia" -> "A reader"',
-      'contributors.gender: "male" -> null',
-      'contributors.type: "author and artist" -> "author"',
     ],
   ],
 ];
