@@ -133,27 +133,27 @@ async function make(change: Change, to: Target): Promise<Excuse | undefined> {
 }
 
 /** At least one URL of each kind that shows this. */
-async function urlsAbout({ contributor, publisher, others }: Target): Promise<string[]> {
+async function urlsAbout({ contributor, slug, publisher, publisherSlug, otherPublisher }: Target): Promise<string[]> {
   const shown = await site.sql<{ slug: string }[]>`
     (
       select slug
       from contributor_relations join contributors on contributors.id = contributor_id
-      where relation_id = ${contributor.id} and public
+      where relation_id = ${contributor} and public
       limit 2
     )
     union
     (select slug from contributors where not public or image is not null limit 5)
   `;
-  const lists = ["name-asc", "added-desc"].map((order) => `/contributors?client=1&order=${order}&limit=50`);
   return [
-    ...[contributor, ...shown].map(({ slug }) => `/contributor/slug/${slug}`),
-    `/contributor/works/${contributor.id}?client=1&limit=50`,
-    `/contributors?client=1&search=alias%20${contributor.id}&limit=50`,
-    `/contributors?client=1&order=added-asc&limit=50&offset=${Math.max(0, contributor.id - 25)}`,
-    ...lists,
-    `/publisher/slug/${publisher.slug}`,
-    `/publisher/publications/${publisher.id}?client=1&limit=999`,
-    `/publisher/publications/${others.publisher}?client=1&limit=999`,
+    ...[{ slug }, ...shown].map((each) => `/contributor/slug/${each.slug}`),
+    `/contributor/works/${contributor}?client=1&limit=50`,
+    `/contributors?client=1&search=alias%20${contributor}&limit=50`,
+    `/contributors?client=1&order=added-asc&limit=50&offset=${Math.max(0, contributor - 25)}`,
+    "/contributors?client=1&order=name-asc&limit=50",
+    "/contributors?client=1&order=added-desc&limit=50",
+    `/publisher/slug/${publisherSlug}`,
+    `/publisher/publications/${publisher}?client=1&limit=999`,
+    `/publisher/publications/${otherPublisher}?client=1&limit=999`,
     "/publishers?limit=50",
     "/publishers?order=added-desc&limit=50",
   ];
@@ -272,20 +272,20 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, ()
     const slowReads: boolean[] = [];
     const readSlowly = async (at: number) => {
       await pass(startedAt + at * 1_000 - now);
-      const { contributor, number } = await target();
-      const url = `/contributor/slug/${contributor.slug}`;
+      const { contributor, slug, number } = await target();
+      const url = `/contributor/slug/${slug}`;
       const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
-      const tag = `#contributor-${contributor.id}`;
+      const tag = `#contributor-${contributor}`;
       await site.cache.invalidate([tag]);
-      site.hold({ slug: contributor.slug, until: released, arrived: arrive });
+      site.hold({ slug, until: released, arrived: arrive });
       const reading = read(url);
       await arrived;
       // A public read waits for 7 s only.
       isDelayed = false;
       const seen = site.invalidated.length;
       const excuse = witness.excuse({ from: now, to: Number.POSITIVE_INFINITY, url });
-      await site.panel("POST", `/admin-contributors/edit/${contributor.id}`, { gender: `slow ${number}` });
+      await site.panel("POST", `/admin-contributors/edit/${contributor}`, { gender: `slow ${number}` });
       excuse.to = now + boundOfSlowReads - bound;
       const isInvalidated = () => site.invalidated.slice(seen).some((item) => item === tag || item === "/*");
       while (!isInvalidated()) await sleep(step);
@@ -354,8 +354,8 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, ()
     };
     for (let made = 0; made < edits; made++) {
       const { contributor, number } = await target();
-      await site.panel("POST", `/admin-contributors/edit/${contributor.id}`, { gender: `edit ${number}` });
-      delays.push(delayOf(`#contributor-${contributor.id}`, site.invalidated.length, now));
+      await site.panel("POST", `/admin-contributors/edit/${contributor}`, { gender: `edit ${number}` });
+      delays.push(delayOf(`#contributor-${contributor}`, site.invalidated.length, now));
       // As people come: by chance.
       if (pause > 0) await pass(-Math.log(1 - next()) * pause);
       else await delays.at(-1);

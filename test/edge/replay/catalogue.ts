@@ -1,4 +1,5 @@
 import { scale } from "../../../infra/local/demo/scale.ts";
+import type { Entry } from "../../support/catalogue.ts";
 import type { Sql } from "../../support/database.ts";
 import type { Target } from "./changes.ts";
 
@@ -35,27 +36,25 @@ export async function fill(databaseUrl: string, sql: Sql): Promise<void> {
 export async function pick(sql: Sql, next: () => number, number: number): Promise<Target> {
   const [target] = await sql<Target[]>`
     select
-      json_build_object('id', contributor.id, 'slug', contributor.slug) as contributor,
-      json_build_object('id', publisher.id, 'slug', publisher.slug) as publisher,
-      cast(series_publishers.series_id as int) as series,
-      json_build_object(
-        'contributor', (select max(id) from contributors where id < contributor.id),
-        'publisher', (select max(id) from publishers where id <> publisher.id),
-        'series', (select max(id) from series where id <> series_publishers.series_id)
-      ) as others,
-      json_build_object(
-        'aliases', array(select cast(id as int) from contributor_aliases where contributor_id = contributor.id),
-        'descriptions', array(
-          select json_build_object('id', id, 'description', 'Edited ' || ${number}::int)
-          from contributor_descriptions
-          where contributor_id = contributor.id
-        ),
-        'relations', array(
-          select json_build_object('id', id, 'relation_type', cast(${number}::int as text))
-          from contributor_relations
-          where contributor_id = contributor.id
-        )
-      ) as elements,
+      contributor.id as contributor,
+      contributor.slug,
+      publisher.id as publisher,
+      publisher.slug as "publisherSlug",
+      series_publishers.series_id as series,
+      (select max(id) from contributors where id < contributor.id) as "otherContributor",
+      (select max(id) from publishers where id <> publisher.id) as "otherPublisher",
+      (select max(id) from series where id <> series_publishers.series_id) as "otherSeries",
+      array(select cast(id as int) from contributor_aliases where contributor_id = contributor.id) as aliases,
+      (
+        select json_agg(json_build_object('id', id, 'description', 'Edited ' || ${number}::int))
+        from contributor_descriptions
+        where contributor_id = contributor.id
+      ) as descriptions,
+      (
+        select json_agg(json_build_object('id', id, 'relation_type', cast(${number}::int as text)))
+        from contributor_relations
+        where contributor_id = contributor.id
+      ) as relations,
       ${number}::int as number
     from
       contributors as contributor
@@ -79,10 +78,8 @@ export async function pick(sql: Sql, next: () => number, number: number): Promis
  * A thousand URLs of a site, the most frequent first: mostly records, and eight of a hundred are pages of lists.
  */
 export async function urlsOf(sql: Sql, next: () => number): Promise<string[]> {
-  const people = await sql<
-    { id: number; slug: string }[]
-  >`select id, slug from contributors where public order by id limit 770`;
-  const houses = await sql<{ id: number; slug: string }[]>`select id, slug from publishers order by id limit 20`;
+  const people = await sql<Entry[]>`select id, slug from contributors where public order by id limit 770`;
+  const houses = await sql<Entry[]>`select id, slug from publishers order by id limit 20`;
   const pages = (path: string, orders: readonly string[], count: number) =>
     orders.flatMap((order) =>
       Array.from({ length: count }, (_, n) => `${path}order=${order}&limit=50&offset=${n * 50}`),

@@ -1,26 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Entry } from "../../support/catalogue.ts";
 import type { Sql } from "../../support/database.ts";
 import { dataUrl, plain } from "../../support/pictures.ts";
 
-/** What a change is made to. */
-export interface Target {
-  readonly contributor: Entry;
-  readonly publisher: Entry;
-  /** A series by the contributor, from the publisher. */
-  readonly series: number;
-  /** Others of their kind. */
-  readonly others: { readonly contributor: number; readonly publisher: number; readonly series: number };
-  /** Elements of the contributor, as an edit removes or modifies them. */
-  readonly elements: {
-    readonly aliases: readonly number[];
-    readonly descriptions: readonly object[];
-    readonly relations: readonly object[];
-  };
-  /** Another number for each change. */
-  readonly number: number;
-}
+/** What a change is made to, and another number for each change. The arrays are elements as edits remove or modify them. */
+export type Target = Readonly<
+  Record<"contributor" | "publisher" | "series" | "otherContributor" | "otherPublisher" | "otherSeries", number> &
+    Record<"slug" | "publisherSlug", string> &
+    Record<"aliases" | "descriptions" | "relations", readonly unknown[] | null> & { number: number }
+>;
 
 export interface Roads {
   /** The database, as another program writes to it. */
@@ -55,22 +43,11 @@ export function readChanges(text: string): Readonly<Record<string, Change>> {
   );
 }
 
-function filled(line: string, { contributor, publisher, series, others, elements, number }: Target): string {
-  const values: Readonly<Record<string, unknown>> = {
-    contributor: contributor.id,
-    publisher: publisher.id,
-    series,
-    otherContributor: others.contributor,
-    otherPublisher: others.publisher,
-    otherSeries: others.series,
-    ...elements,
-    number,
-  };
-  return Object.entries(values).reduce(
-    (text, [name, value]) => text.replaceAll(`{${name}}`, JSON.stringify(value)),
+const filled = (line: string, target: Target): string =>
+  Object.entries(target).reduce(
+    (text, [name, value]) => text.replaceAll(`{${name}}`, JSON.stringify(value ?? [])),
     line,
   );
-}
 
 const panel = (make: Change["make"]): Change => ({ isPanel: true, make });
 
@@ -88,7 +65,7 @@ export const changes: Readonly<Record<string, Change>> = {
   "an avatar is set": panel(async ({ contributor, number }, { panel }) => {
     const picture = plain(`#${(0x100000 + number).toString(16)}`).png();
     const image = dataUrl(await picture.toBuffer());
-    await panel("POST", `/admin-contributors/update-avatar/${contributor.id}`, { image });
+    await panel("POST", `/admin-contributors/update-avatar/${contributor}`, { image });
   }),
   "an avatar is removed": panel(async (_, { sql, panel }) => {
     const [shown] = await sql<{ id: number }[]>`select id from contributors where image is not null and public limit 1`;
