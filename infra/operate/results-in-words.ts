@@ -132,15 +132,8 @@ const isNarrow = (width: number): boolean => width < 100;
 const widths = (width: number): Readonly<Record<string, number>> =>
   isNarrow(width) ? { at: 10, by: 13, record: 19 } : { by: 20, record: 32 };
 
-function tableOf(heads: readonly string[], rows: readonly (readonly string[])[], width: number): readonly string[] {
-  if (rows.length === 0) return [];
-  const max = widths(width);
-  return table(
-    heads.map((head) => ({ head, widthMax: max[head] })),
-    rows,
-    width,
-  );
-}
+const tableOf = (heads: readonly string[], rows: readonly (readonly string[])[], width: number): readonly string[] =>
+  rows.length === 0 ? [] : table(heads, rows, width, widths(width));
 
 /** The lines of a result; undefined if it is not as this release returns it. */
 type Format = (result: unknown, event: unknown, width: number) => readonly string[] | undefined;

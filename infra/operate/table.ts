@@ -2,27 +2,25 @@ import { styleText } from "node:util";
 import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
 
-export interface Column {
-  readonly head: string;
-  /** Wider cells are wrapped. The last column takes what is left of the line. */
-  readonly widthMax?: number | undefined;
-}
-
 const gap = "  ";
 /** The last column is never narrower, even if lines then exceed the terminal. */
 const lastWidthMin = 24;
 
 /**
  * Lines with the cells of each row below their heads, wrapped to so many columns of the terminal. A cell may have
- * several lines.
+ * several lines. The last column takes what is left of the line.
+ * @param widthsMax by heads: wider cells are wrapped
  */
-export function table(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): string[] {
-  const heads = columns.map(({ head }) => head);
-  const natural = columns.map(({ widthMax = width }, column) => {
+export function table(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number,
+  widthsMax: Readonly<Record<string, number>> = {},
+): string[] {
+  const others = heads.slice(0, -1).map((head, column) => {
     const lines = [heads, ...rows].flatMap((row) => (row[column] ?? "").split("\n"));
-    return Math.min(widthMax, Math.max(...lines.map((line) => stringWidth(line))));
+    return Math.min(widthsMax[head] ?? width, Math.max(...lines.map((line) => stringWidth(line))));
   });
-  const others = natural.slice(0, -1);
   const used = others.reduce((sum, each) => sum + each + gap.length, 0);
   const widths = [...others, Math.max(lastWidthMin, width - used)];
   return [

@@ -46,7 +46,7 @@ const isPrivate = ({ protocol, hostname }: URL) =>
   protocol === "https:" || ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 
 function tableOf(results: readonly SmokeResult[]): string {
-  const heads = ["endpoint", "status", "expected", "ms", ""].map((head) => ({ head }));
+  const heads = ["endpoint", "status", "expected", "ms", ""];
   const rows = results.map(({ endpoint, status, expected, milliseconds, problem }) => [
     endpoint,
     `${status ?? "none"}`,

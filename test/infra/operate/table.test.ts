@@ -12,7 +12,7 @@ describe("A table", () => {
       ["1200", "administrator", "three"],
     ];
 
-    expect(plain(table([{ head: "id" }, { head: "by" }, { head: "what" }], rows, 60))).toEqual([
+    expect(plain(table(["id", "by", "what"], rows, 60))).toEqual([
       "id    by             what",
       "1     editor         one",
       "                     two",
@@ -21,10 +21,9 @@ describe("A table", () => {
   });
 
   it("wraps what is too wide, and indents what goes on in the last column", () => {
-    const columns = [{ head: "at", widthMax: 10 }, { head: "what" }];
     const rows = [["2026-11-23 07:30:12Z", "first_name: from one name to quite another\nalias added: short"]];
 
-    expect(plain(table(columns, rows, 40))).toEqual([
+    expect(plain(table(["at", "what"], rows, 40, { at: 10 }))).toEqual([
       "at          what",
       "2026-11-23  first_name: from one name to",
       "07:30:12Z     quite another",
@@ -38,7 +37,7 @@ describe("A table", () => {
       ["2", "a", "手塚治虫 ".repeat(60)],
     ];
 
-    const lines = plain(table([{ head: "id" }, { head: "name", widthMax: 9 }, { head: "what" }], rows, width));
+    const lines = plain(table(["id", "name", "what"], rows, width, { name: 9 }));
 
     expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(width);
     expect(lines.join("").replaceAll(/\s/g, "")).toContain("手塚治虫");
@@ -47,7 +46,7 @@ describe("A table", () => {
   });
 
   it("keeps a last column that can be read on a terminal that is too narrow", () => {
-    const [, row] = plain(table([{ head: "id" }, { head: "what" }], [["1", "y".repeat(60)]], 20));
+    const [, row] = plain(table(["id", "what"], [["1", "y".repeat(60)]], 20));
 
     expect(row).toBe(`1   ${"y".repeat(24)}`);
   });
