@@ -68,7 +68,7 @@ async function open(options: ProviderOptions): Promise<PageHandler> {
       return grant;
     },
   };
-  const provider: InstanceType<typeof Provider> = new Provider(issuer, configuration);
+  const provider = new Provider(issuer, configuration);
   const respond = provider.callback();
   return async (request, response) => {
     const { url = "", headers } = request;
