@@ -3,12 +3,15 @@ import { once } from "node:events";
 import { mkdir, readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
+import type { ReadStream } from "node:tty";
 import { styleText } from "node:util";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
 import { freePort } from "../../../infra/aws-local/http/free-port.ts";
 import { messageOf } from "../../../infra/command/command.ts";
+import { confirm } from "../../../infra/command/confirm.ts";
 import { visible } from "../../../infra/command/print.ts";
 import manifest from "../../../package.json" with { type: "json" };
 
@@ -107,4 +110,30 @@ it.each<[string, string]>([
   ...[styleText("bold", "id", { validateStream: false })].map((head): [string, string] => [head, head]),
 ])("What a command prints has no control characters, and none that turn text: %j", (given, expected) => {
   expect(visible(given)).toBe(expected);
+});
+
+/** What a person at a terminal is asked, and what follows from these keys. */
+async function ask(keys: string | undefined, isTTY = true) {
+  const input = Object.assign(new PassThrough(), { isTTY });
+  const output = new PassThrough({ encoding: "utf8" });
+  input.end(keys);
+  const agreed = await confirm("Create it?", { input: input as unknown as ReadStream, output });
+  return { agreed, shown: output.read() ?? "" };
+}
+
+describe("A question", () => {
+  it.each([
+    ["y\n", true],
+    ["YES\n", true],
+    ["n\n", false],
+    ["\n", false],
+    ["yesterday\n", false],
+    [undefined, false],
+  ])("answered %j is %s", async (keys, agreed) => {
+    expect(await ask(keys)).toEqual({ agreed, shown: "Create it? [y/N] " });
+  });
+
+  it("is not asked where nobody can answer", async () => {
+    expect(await ask("y\n", false)).toEqual({ agreed: false, shown: "" });
+  });
 });
