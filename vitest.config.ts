@@ -11,12 +11,11 @@ process.env.NODE_COMPILE_CACHE ??= compileCache();
 /** Files that take forty seconds or more, mostly for processes and time-outs. */
 const longTests = [
   "edge/replay",
-  "infra/endpoint/new",
+  "infra/project",
   "functions/long-lists",
   "functions/every-endpoint",
   "browser/docs",
   "functions/ops/invalidate",
-  "infra/local/lambda/edits",
   "functions/ops/undo-property",
   "functions/ops/import",
   "lib/sign-in/provider",

@@ -1,25 +1,25 @@
 import { execFile } from "node:child_process";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runningPostgres } from "../../../infra/aws-local/postgres/cluster.ts";
-import { copyEndpoint } from "../../../infra/endpoint/new.ts";
-import { readCredentials } from "../../../infra/local/credentials.ts";
-import { openDatabase } from "../../support/database.ts";
-import { copyProject } from "../../support/project-copy.ts";
-import { type ServiceProcess, startProcess } from "../../support/service-process.ts";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { runningPostgres } from "../../infra/aws-local/postgres/cluster.ts";
+import { copyEndpoint } from "../../infra/endpoint/new.ts";
+import { readCredentials } from "../../infra/local/credentials.ts";
+import { openDatabase } from "../support/database.ts";
+import { copyProject } from "../support/project-copy.ts";
+import { type ServiceProcess, startProcess } from "../support/service-process.ts";
 
 let project: string;
-let service: ServiceProcess | undefined;
+let service: ServiceProcess;
 
 beforeAll(async () => {
   project = await copyProject();
 });
 
 afterAll(async () => {
-  await service?.stop();
+  await service.stop();
   await rm(project, { recursive: true });
 });
 
@@ -51,8 +51,25 @@ async function edit(file: string, ...replacements: readonly (readonly [former: s
   await writeFile(join(project, file), text);
 }
 
+/** Saves a file while the service runs. */
+async function save(file: string, change: (text: string) => string): Promise<void> {
+  const path = join(project, file);
+  const text = await readFile(path, "utf8");
+  service.forget();
+  // As most editors do it: the file is another one from then on.
+  await writeFile(`${path}~`, change(text));
+  await rename(`${path}~`, path);
+  await expect.poll(service.output, { timeout: 30_000 }).toContain(`${file} has changed`);
+}
+
+async function saveForThisTest(file: string, change: (text: string) => string): Promise<void> {
+  const original = await readFile(join(project, file), "utf8");
+  onTestFinished(() => save(file, () => original));
+  await save(file, change);
+}
+
 async function ask(method: string, path: string, body?: object, type = "application/json") {
-  const response = await fetch(`${service?.url}${path}`, {
+  const response = await fetch(`${service.url}${path}`, {
     method,
     headers: { Cookie: "refreshToken=local-administrator", "Content-Type": type },
     ...(body && { body: JSON.stringify(body) }),
@@ -61,9 +78,8 @@ async function ask(method: string, path: string, body?: object, type = "applicat
 }
 
 async function invoke(FunctionName: string, payload: object) {
-  const { url = "", directory = "" } = service ?? {};
-  const credentials = await readCredentials(directory);
-  const lambda = new LambdaClient({ endpoint: url, region: "local", credentials });
+  const credentials = await readCredentials(service.directory);
+  const lambda = new LambdaClient({ endpoint: service.url, region: "local", credentials });
   const { Payload } = await lambda.send(new InvokeCommand({ FunctionName, Payload: JSON.stringify(payload) }));
   lambda.destroy();
   return JSON.parse(Buffer.from(Payload ?? []).toString());
@@ -122,13 +138,13 @@ describe("npm run new", () => {
     );
     const born = "  born: z.nullable(z.iso.date()),\n$&";
     await edit("lib/contract/responses.ts", ["  gender: possible,\n  links,\n", born]);
-    await edit("lib/queries/admin-contributors.ts", ["    coalesce(gender, '') as gender,\n", "    born,\n$&"]);
+    await edit("lib/queries/admin-contributors.ts", ["    coalesce(gender, '') as gender,", "    born,\n$&"]);
     const [former, latter] = ["        gender = fields.gender,\n", "$&        born = fields.born,\n"];
     await edit("lib/changes/edit-contributor.sql", [former, latter]);
 
     await writeFile(join(project, "lib/queries/statements/nothing.sql"), "select 1;\n");
-    const service = { extends: "./tsconfig.json", include: ["functions", "lib", "infra/**/*.d.ts"] };
-    await writeFile(join(project, "tsconfig.service.json"), JSON.stringify(service));
+    const withoutTests = { extends: "./tsconfig.json", include: ["functions", "lib", "infra/**/*.d.ts"] };
+    await writeFile(join(project, "tsconfig.service.json"), JSON.stringify(withoutTests));
     // Of `npm run check` what takes seconds; that PostgreSQL takes the SQL is for the next tests.
     const checkGenerated = async () => {
       await run("infra/api/generate.ts");
@@ -167,7 +183,7 @@ describe("npm run new", () => {
     const { contributors } = (await ask("GET", "/admin-contributors?client=1&search=newcomer")).body;
     const [{ id }] = contributors;
     const detail = async () => (await ask("GET", `/admin-contributors/id/${id}?lock=none`)).body;
-    const sql = openDatabase(`${await runningPostgres(join(service?.directory ?? "", "postgres"))}/colophon`);
+    const sql = openDatabase(`${await runningPostgres(join(service.directory, "postgres"))}/colophon`);
     await sql`delete from stale_tags`;
 
     const patch = "application/merge-patch+json";
@@ -216,10 +232,101 @@ describe("npm run new", () => {
     ["publishers/list is a GET, not a POST", "POST /publishers/all --like publishers/list"],
     ["The path of publisher/slug has {slug}", "GET /publishers/one/{id} --like publisher/slug"],
     ["There is functions/publishers/list.ts already", "GET /publishers/list --like publishers/list"],
-    ["GET /publishers exists already, as publishers/list", "GET /publishers --like publisher/random"],
     ["GET /admin-roles/{id} exists already, as admin-roles/list", "GET /admin-roles/{id} --like admin-roles/id"],
-    ["GET /publisher/slug exists already, as publisher/slug", "GET /publisher/slug --like publisher/random"],
   ])("refuses what cannot be copied: %s", async (reason, words) => {
     await expect(copy(words)).rejects.toThrow(reason);
+  });
+});
+
+const nobody = () => ask("GET", "/contributor/slug/nobody");
+
+it("A save that breaks the build is shown in response and terminal, and the next one is served", async () => {
+  const file = "functions/contributor/slug.ts";
+  await save(file, (text) => `${text}(`);
+  service.forget();
+
+  const broken = await nobody();
+
+  expect(broken.status).toBe(500);
+  expect(broken.body.message).toContain(file);
+  expect(service.output()).toContain(file);
+
+  await save(file, (text) => text.replace(/\($/, ""));
+  expect((await nobody()).status).toBe(404);
+});
+
+describe("A save while a function opens after another save", () => {
+  /** Longer than a request waits for one environment before it asks for another. */
+  const slowly = `\nconsole.log("Opening"); await new Promise((done) => setTimeout(done, 1_500));\n`;
+  let roles = 0;
+  const addRole = async () => {
+    roles += 1;
+    const { status } = await ask("POST", "/admin-roles/add", { name: `Readers ${roles}`, description: "They read" });
+    return { status, body: (await ask("GET", "/admin-roles")).body };
+  };
+
+  it.each([
+    {
+      file: "lib/contract/publishers.ts",
+      opening: "functions/publisher/slug.ts",
+      texts: ["Publisher not found", "Nobody there", "Nobody here"],
+      request: () => ask("GET", "/publisher/slug/nobody"),
+      expected: "Nobody here",
+    },
+    {
+      file: "lib/changes/add-role.sql",
+      opening: "functions/ops/migrate.ts",
+      texts: ["values (fields.name", "values ('First ' || fields.name", "values ('Second ' || fields.name"],
+      request: addRole,
+      expected: "Second Readers 2",
+    },
+  ])(
+    "is served: $file",
+    async ({ file, opening, texts: [before = "", first = "", second = ""], request, expected }) => {
+      await saveForThisTest(opening, (text) => `${text}${slowly}`);
+      await saveForThisTest(file, (text) => text.replace(before, first));
+      const waiting = request();
+      await expect.poll(service.output).toContain("Opening");
+      await save(file, (text) => text.replace(first, second));
+
+      expect((await waiting).status).toBeLessThan(500);
+      expect(JSON.stringify(await request())).toContain(expected);
+    },
+  );
+});
+
+describe("A mistake in SQL is shown with file, line and column", () => {
+  it("of a new migration, and the next edit of another file mends it", async () => {
+    const file = "lib/migrations/tables/9999-shelves.sql";
+    const list = "lib/migrations/tables/all.ts";
+    onTestFinished(() => rm(join(project, file)));
+    await save(list, (text) => text.replace(/\n\];/, '\n  "9999-shelves",$&'));
+    const text = "-- Where 𝔹ooks stand.\ncreate table shelves (id int);\n\ncreate table 𝔹oards (\n  id bogus\n);\n";
+    await writeFile(join(project, file), text);
+    await expect.poll(service.output).toContain(`${file} has changed`);
+
+    const { status, body } = await ask("GET", "/admin-roles");
+
+    const reason = `Migration 9999-shelves failed: ${file}:5:6: ERROR: type "bogus" does not exist; SQLState: 42704`;
+    expect([status, body.message]).toEqual([500, `${reason}\n  id bogus\n     ^`]);
+    await save(list, (text) => text.replace('\n  "9999-shelves",', ""));
+    expect((await ask("GET", "/admin-roles")).status).toBe(200);
+  });
+
+  it("of a database function, in response and terminal", async () => {
+    const file = "lib/changes/add-role.sql";
+    await save(file, (text) => text.replace("insert into", "insert onto"));
+    const lines = (await readFile(join(project, file), "utf8")).split("\n");
+    const index = lines.findIndex((line) => line.includes("insert onto"));
+    const column = lines[index]?.indexOf("onto") ?? 0;
+    const message = `${file}:${index + 1}:${column + 1}: ERROR: syntax error`;
+
+    const response = await ask("GET", "/admin-roles");
+
+    expect([response.status, response.body.message]).toEqual([
+      500,
+      `${message} at or near "onto"; SQLState: 42601\n${lines[index]}\n${" ".repeat(column)}^`,
+    ]);
+    expect(service.output()).toContain(message);
   });
 });
