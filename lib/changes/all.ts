@@ -99,6 +99,6 @@ export const scripts = await Promise.all(
 export const callableFunctions = {
   colophon_reader: ["caller", "session_caller", "open_record"],
   colophon_editor: ["make_change"],
-  colophon_operator: ["make_operator_change", "described_change"],
+  colophon_operator: ["make_operator_change", "described_change", "record_label"],
   colophon_signer: ["make_sign_in"],
 } as const;

@@ -196,6 +196,27 @@ create function described_rows(described bigint, behind bigint, rows_max bigint)
     join history_tables() as listed using (table_name)
 $$;
 
+-- What a record is called, by a column of one of these names; what is gone by the last ones in the history.
+create function record_label(record_kind text, record_id bigint) returns text
+  language plpgsql stable security definer set search_path from current as $$
+  declare
+    own_table text = (select table_name from history_tables() where kind = record_kind and noun is null);
+    fields jsonb;
+  begin
+    execute format('select to_jsonb(current) from %I as current where id = $1', own_table) into fields using record_id;
+    if fields is null then
+      select before into fields
+      from changed_rows
+      where owners @> array[record_id] and owner = record_id and table_name = own_table and after is null
+      order by change_id desc
+      limit 1;
+    end if;
+    return coalesce(
+      fields ->> 'username', fields ->> 'name', concat_ws(' ', fields ->> 'first_name', fields ->> 'last_name')
+    );
+  end
+$$;
+
 -- A change as people read it: how many records it added, edited and deleted, by kind; which one, if that is the only
 -- one; and its rows, unless it has many records and is not to be described whole.
 create function described_change(described bigint, is_whole boolean) returns jsonb

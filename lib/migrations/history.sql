@@ -1,50 +1,46 @@
 -- One history of all tables: what a transaction did to their rows, and which cache tags that makes stale. It is written
 -- again after every migration, so a new column needs nothing here, and a new table one line.
 
--- The tables whose rows are recorded, each behind those that its foreign keys lead to. First those of records: `label`
--- is what a record is called, by an expression over its columns. Then those of their elements: a row is a `noun` of
--- the record whose id is in the column named after the `kind`, and a record may have `most` of them. Triggers keep
--- `derived` columns, which are neither recorded nor brought back, as generated ones. A cache tag that ends with a
--- hyphen is completed by the record's id. What is `kept` is neither removed nor brought back by an undo, for this
--- reason.
+-- The tables whose rows are recorded, each behind those that its foreign keys lead to. First those of records, then
+-- those of their elements: a row is a `noun` of the record whose id is in the column named after the `kind`, and a
+-- record may have `most` of them. Triggers keep `derived` columns, which are neither recorded nor brought back, as
+-- generated ones. A cache tag that ends with a hyphen is completed by the record's id. What is `kept` is neither
+-- removed nor brought back by an undo, for this reason.
 create or replace function history_tables() returns table (
-  table_name text, kind text, owner text, noun text, derived text[], tags text[], label text, most bigint, kept text
+  table_name text, kind text, owner text, noun text, derived text[], tags text[], most bigint, kept text
 ) language sql immutable as $$
   select
     table_name, kind, case when noun is null then 'id' else kind || '_id' end, noun, cast(derived as text[]),
-    cast(tags as text[]), label, most, kept
+    cast(tags as text[]), most, kept
   from (
     values
-      ('clients', 'client', null, 'name', null, '{}', '{}', null),
-      ('users', 'user', null, 'username', null, '{}', '{}', 'Delete the user in the panel instead, which is for good'),
-      ('roles', 'role', null, 'name', null, '{}', '{}', null),
-      ('permissions', 'permission', null, 'name', null, '{}', '{}', null),
-      (
-        'contributors', 'contributor', null, 'concat_ws('' '', first_name, last_name)', null,
-        '{contributor-, contributors}', '{alias_keys}', null
-      ),
-      ('publishers', 'publisher', null, 'name', null, '{publisher-, publishers}', '{alias_keys}', null),
-      ('series', 'series', null, 'name', null, '{series}', '{alias_keys}', null),
-      ('tags', 'tag', null, 'name', null, '{series}', '{}', null),
-      ('user_roles', 'user', 'role', null, 200, '{}', '{username_key, registered}', null),
-      ('identities', 'user', 'identity', null, null, '{}', '{}', 'Give or take the link by ops/link-identity instead'),
-      ('role_permissions', 'role', 'permission', null, 500, '{}', '{}', null),
-      ('contributor_links', 'contributor', 'link', null, 50, '{contributor-}', '{}', null),
-      ('contributor_aliases', 'contributor', 'alias', null, 200, '{contributor-, contributors}', '{}', null),
-      ('contributor_descriptions', 'contributor', 'description', null, 40, '{contributor-}', '{}', null),
-      ('contributor_relations', 'contributor', 'relation', null, 100, '{contributor-}', '{}', null),
-      ('former_slugs', 'contributor', 'former slug', null, null, '{contributor-}', '{}', null),
-      ('former_external_ids', 'contributor', 'former external id', null, null, '{}', '{}', null),
-      ('publisher_aliases', 'publisher', 'alias', null, null, '{publisher-, publishers}', '{}', null),
-      ('publisher_descriptions', 'publisher', 'description', null, null, '{publisher-}', '{}', null),
-      ('publisher_relations', 'publisher', 'relation', null, 100, '{publisher-}', '{}', null),
-      ('series_aliases', 'series', 'alias', null, null, '{series}', '{}', null),
-      ('series_descriptions', 'series', 'description', null, null, '{series}', '{}', null),
-      ('series_tags', 'series', 'tag', null, null, '{series}', '{}', null),
-      ('series_contributors', 'series', 'contributor', null, null, '{series}', '{}', null),
-      ('series_publishers', 'series', 'publisher', null, null, '{series}', '{}', null),
-      ('volumes', 'series', 'volume', null, null, '{series}', '{}', null)
-  ) as listed (table_name, kind, noun, label, most, tags, derived, kept)
+      ('clients', 'client', null, null, '{}', '{}', null),
+      ('users', 'user', null, null, '{}', '{}', 'Delete the user in the panel instead, which is for good'),
+      ('roles', 'role', null, null, '{}', '{}', null),
+      ('permissions', 'permission', null, null, '{}', '{}', null),
+      ('contributors', 'contributor', null, null, '{contributor-, contributors}', '{alias_keys}', null),
+      ('publishers', 'publisher', null, null, '{publisher-, publishers}', '{alias_keys}', null),
+      ('series', 'series', null, null, '{series}', '{alias_keys}', null),
+      ('tags', 'tag', null, null, '{series}', '{}', null),
+      ('user_roles', 'user', 'role', 200, '{}', '{username_key, registered}', null),
+      ('identities', 'user', 'identity', null, '{}', '{}', 'Give or take the link by ops/link-identity instead'),
+      ('role_permissions', 'role', 'permission', 500, '{}', '{}', null),
+      ('contributor_links', 'contributor', 'link', 50, '{contributor-}', '{}', null),
+      ('contributor_aliases', 'contributor', 'alias', 200, '{contributor-, contributors}', '{}', null),
+      ('contributor_descriptions', 'contributor', 'description', 40, '{contributor-}', '{}', null),
+      ('contributor_relations', 'contributor', 'relation', 100, '{contributor-}', '{}', null),
+      ('former_slugs', 'contributor', 'former slug', null, '{contributor-}', '{}', null),
+      ('former_external_ids', 'contributor', 'former external id', null, '{}', '{}', null),
+      ('publisher_aliases', 'publisher', 'alias', null, '{publisher-, publishers}', '{}', null),
+      ('publisher_descriptions', 'publisher', 'description', null, '{publisher-}', '{}', null),
+      ('publisher_relations', 'publisher', 'relation', 100, '{publisher-}', '{}', null),
+      ('series_aliases', 'series', 'alias', null, '{series}', '{}', null),
+      ('series_descriptions', 'series', 'description', null, '{series}', '{}', null),
+      ('series_tags', 'series', 'tag', null, '{series}', '{}', null),
+      ('series_contributors', 'series', 'contributor', null, '{series}', '{}', null),
+      ('series_publishers', 'series', 'publisher', null, '{series}', '{}', null),
+      ('volumes', 'series', 'volume', null, '{series}', '{}', null)
+  ) as listed (table_name, kind, noun, most, tags, derived, kept)
 $$;
 
 create or replace function key_columns(table_name text) returns text[] language sql stable as $$
@@ -238,39 +234,6 @@ do $$
     end loop;
   end
 $$;
-
--- What a record is called, by its label; what is gone by the last one in the history; null if that says none.
-create or replace function record_label(record_kind text, record_id bigint) returns text
-  language plpgsql stable
-  as $$
-    declare
-      own_table text;
-      own_label text;
-      found_label text;
-    begin
-      select table_name, label into own_table, own_label
-      from history_tables()
-      where kind = record_kind and label is not null;
-      execute format(
-        $sql$
-          select coalesce(
-            (select %1$s from %2$I where id = $1),
-            (
-              select %1$s
-              from changed_rows cross join lateral jsonb_populate_record(cast(null as %2$I), before)
-              where owners @> array[$1] and changed_rows.owner = $1 and table_name = %2$L and after is null
-              order by change_id desc
-              limit 1
-            )
-          )
-        $sql$,
-        own_label, own_table
-      )
-      into found_label
-      using record_id;
-      return found_label;
-    end
-  $$;
 
 -- Takes a record's rows out of the history, but for rows that hold nothing but ids.
 create or replace function forget_record(record_kind text, record_id bigint) returns void

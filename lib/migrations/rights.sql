@@ -35,9 +35,9 @@ do $$
   end
 $$;
 
--- What the website and administration show, exports have, and records of the ledger are called by. These tables hold
--- unpublished contributors and other counters, too, which the website's statements leave out: behind a row security
--- policy PostgreSQL would use no trigram index (`like` is not leakproof).
+-- What the website and administration show, and exports have. These tables hold unpublished contributors and other
+-- counters, too, which the website's statements leave out: behind a row security policy PostgreSQL would use no trigram
+-- index (`like` is not leakproof).
 grant select on
   contributors, contributor_aliases, contributor_descriptions, contributor_links, contributor_relations
 to colophon_public, colophon_reader, colophon_operator;
@@ -63,10 +63,8 @@ grant select (user_id, expires_at, revoked_at) on refresh_tokens to colophon_rea
 -- What operators' functions select, and what exports have beside what the website shows.
 grant select on changed_rows, changes, history, images_to_remove, imports, clients to colophon_operator;
 
--- What records of the ledger are called.
+-- Users whose changes are looked for.
 grant select (id, username) on users to colophon_operator;
-
-grant select (id, name) on permissions, roles to colophon_operator;
 
 -- The tags that the edge was told to forget are deleted.
 grant select, delete on stale_tags to colophon_operator;
@@ -80,5 +78,5 @@ grant execute on function
 to colophon_public, colophon_reader;
 
 grant execute on function
-  history_tables(), identity_key(text), name_key(text), record_label(text, bigint), without_joiners(text)
+  history_tables(), identity_key(text), name_key(text), without_joiners(text)
 to colophon_operator;

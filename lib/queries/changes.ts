@@ -47,10 +47,11 @@ export const list = (filters: Filters, isWhole: boolean): ListQuery => ({
 
 /** What records are called: an object of names by `contributor/5`. Records without a known name are not in it. */
 export const namesOf = (records: readonly string[]): Sql => sql`
-  select cast(coalesce(json_object_agg(record, label) filter (where label is not null), '{}') as text) as text
+  select cast(coalesce(json_object_agg(record, label) filter (where label <> ''), '{}') as text) as text
   from
     json_array_elements_text(${JSON.stringify(records)}::json) as record
-    cross join lateral record_label(split_part(record, '/', 1), cast(split_part(record, '/', 2) as bigint)) as label
+    cross join lateral split_part(record, '/', 1) as kind
+    cross join lateral ${inReleaseSchema("record_label")}(kind, cast(split_part(record, '/', 2) as bigint)) as label
 `;
 
 /** Whether a user made a change. The condition of the index changes_by_caller stands here (07-ledger.sql). */
