@@ -1,10 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { randomUUID } from "node:crypto";
+import { beforeEach, describe, expect, it } from "vitest";
 import { useAdministrator, useHolder } from "../../support/callers.ts";
-import { aContributor } from "../../support/catalogue.ts";
+import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { listChanges, newestChange } from "../../support/changes.ts";
-import { holderOf } from "../../support/people.ts";
-import { aRole } from "../../support/records.ts";
-import { useStack } from "../../support/stack.ts";
+import { identifier } from "../../support/database.ts";
+import { aUser, holderOf } from "../../support/people.ts";
+import { aRole, defaultRoleId, give, permissionId } from "../../support/records.ts";
+import { type Request, useStack } from "../../support/stack.ts";
 
 const stack = useStack({ signIn: [] });
 const administrator = useAdministrator(stack);
@@ -12,14 +14,26 @@ const editor = useHolder(stack, "edit-contributors", "view-contributors");
 
 const list = async (payload: object) => (await listChanges(stack, payload)).changes;
 
+/** The newest change, after a request of the administrator. */
+async function changeBy(name: string, request: Omit<Request, "as">) {
+  expect((await stack.call(name, { as: administrator.token, ...request })).status).toBe(200);
+  return await newestChange(stack);
+}
+
+const edit = async (id: number, body: object) =>
+  (await changeBy("admin-contributors/edit", { path: { id }, body })).what;
+
+/** The newest change, after an operator's function has been invoked. */
+async function changeByOperator(name: string, payload: object) {
+  expect(await stack.lambda.invoke(name, payload)).toHaveProperty("result");
+  return await newestChange(stack);
+}
+
 describe("ops-list-changes", () => {
   it("shows who changed what, and with raw the rows before and after", async () => {
     const { id } = await aContributor(stack.sql, { first_name: "Before" });
-    const { headers } = await stack.call("admin-contributors/edit", {
-      as: editor.token,
-      path: { id },
-      body: { first_name: "After", public: true },
-    });
+    const body = { first_name: "After", public: true };
+    const { headers } = await stack.call("admin-contributors/edit", { as: editor.token, path: { id }, body });
     const record = `contributor/${id}`;
     const change = {
       id: expect.any(Number),
@@ -39,7 +53,7 @@ describe("ops-list-changes", () => {
 
     expect(await newestChange(stack, { record })).toEqual(change);
     const rows = [
-      expect.objectContaining({ record, before: { first_name: "Before" }, after: { first_name: "After" } }),
+      { record, references: expect.anything(), before: { first_name: "Before" }, after: { first_name: "After" } },
     ];
     expect(await newestChange(stack, { record, raw: true })).toEqual({ ...change, rows });
   });
@@ -52,30 +66,27 @@ describe("ops-list-changes", () => {
     });
     const [{ role } = {}] = await stack.sql`select session_user as role`;
 
-    const [change, addition, ...others] = await list({ record: `contributor/${id}` });
-
     const program = { endpoint: null, userId: null, by: null, role };
-    expect(change).toMatchObject({ ...program, name: "Anna", what: ['first_name "Ann" → "Anna"', '+ alias "A."'] });
-    expect(addition).toMatchObject({ ...program, what: ["added"] });
-    expect(others).toEqual([]);
+    expect(await list({ record: `contributor/${id}` })).toMatchObject([
+      { ...program, name: "Anna", what: ['first_name "Ann" → "Anna"', '+ alias "A."'] },
+      { ...program, what: ["added"] },
+    ]);
   });
 
   it("finds changes by user, endpoint, record and time, newest first", async () => {
     const roles = [await aRole(stack.sql), await aRole(stack.sql)];
-    for (const { id, name } of roles) {
-      await stack.call("admin-roles/edit", { as: administrator.token, path: { id }, body: { name: `${name}!` } });
-    }
+    for (const { id, name } of roles) await changeBy("admin-roles/edit", { path: { id }, body: { name: `${name}!` } });
     const [first, second] = roles.map(({ id }) => `role ${id}`);
     const [{ id } = { id: 0 }] = roles;
-    const recordsOf = async (payload: object) => (await list(payload)).map(({ record }) => record);
+    const recordsOf = async (payload: object) => (await list({ limit: 2, ...payload })).map(({ record }) => record);
 
-    expect((await recordsOf({ endpoint: "admin-roles/edit" })).slice(0, 2)).toEqual([second, first]);
-    expect((await recordsOf({ endpoint: "admin-roles" })).slice(0, 2)).toEqual([second, first]);
+    expect(await recordsOf({ endpoint: "admin-roles/edit" })).toEqual([second, first]);
+    expect(await recordsOf({ endpoint: "admin-roles" })).toEqual([second, first]);
     expect(await recordsOf({ endpoint: "admin-role" })).toEqual([]);
-    expect((await recordsOf({ user: administrator.username.toUpperCase(), limit: 1 }))[0]).toBe(second);
-    expect((await recordsOf({ user: administrator.id, limit: 1 }))[0]).toBe(second);
+    expect(await recordsOf({ user: administrator.username.toUpperCase() })).toEqual([second, first]);
+    expect(await recordsOf({ user: administrator.id })).toEqual([second, first]);
     // Its insertion by this test is a change as well.
-    expect(await recordsOf({ record: `role/${id}` })).toEqual([first, first]);
+    expect(await recordsOf({ record: `role/${id}`, limit: 9 })).toEqual([first, first]);
     expect(await recordsOf({ record: `permission/${id}`, endpoint: "admin-roles" })).toEqual([]);
     expect(await recordsOf({ from: new Date(Date.now() + 60_000).toISOString() })).toEqual([]);
     expect(await recordsOf({ to: "2020-01-01T00:00:00Z" })).toEqual([]);
@@ -89,28 +100,13 @@ describe("ops-list-changes", () => {
     await stack.call("sign-out", { as: person.token });
     const endpoints = (await list({ user: "renamed since" })).map(({ endpoint }) => endpoint);
     expect(endpoints).toEqual(["sign-out", "admin-roles/add"]);
-    await stack.call("admin-users/delete", { as: administrator.token, path: { id: person.id } });
-    expect(await list({ user: person.username })).toEqual([]);
-    expect((await list({ user: person.id }))[1]).toMatchObject({ by: null, what: ["added"], name: "By a user" });
-    expect(await newestChange(stack, { record: `user/${person.id}` })).toMatchObject({
-      endpoint: "admin-users/delete",
+    expect(await changeBy("admin-users/delete", { path: { id: person.id } })).toMatchObject({
       record: `user ${person.id}`,
       name: null,
       what: [expect.stringMatching(/^role taken: /)],
     });
-  });
-
-  it("counts the records of a change of many, and shows all rows if it is selected by its id", async () => {
-    const added = await stack.sql<{ id: number }[]>`
-      insert into publishers (name, slug) select 'P ' || number, 'p-' || number from generate_series(1, 1200) as number
-      returning id
-    `;
-    const { id, ...change } = await newestChange(stack, { record: `publisher/${added.at(-1)?.id}` });
-
-    expect(change).toMatchObject({ record: "1200 records", name: null, what: ["added 1,200 publishers"] });
-    const { what } = await newestChange(stack, { id });
-    expect(what).toHaveLength(1_200);
-    expect(what.at(-1)).toBe(`publisher ${added.at(-1)?.id}, P 1200: added`);
+    expect(await list({ user: person.username })).toEqual([]);
+    expect((await list({ user: person.id }))[1]).toMatchObject({ by: null, what: ["added"], name: "By a user" });
   });
 
   it("gives consecutive pages", async () => {
@@ -127,18 +123,16 @@ describe("ops-list-changes", () => {
 
   it("shows the operator, if named, and Lambda's own id of the invocation", async () => {
     const by = "arn:aws:sts::123456789012:assumed-role/Operators/ada";
-    await stack.lambda.invoke("ops-create-user", { username: "Mary", roles: [], by });
-    await stack.lambda.invoke("ops-issue-refresh-token", { username: "Mary", days: 1, by });
-    await stack.lambda.invoke("ops-issue-refresh-token", { username: "Mary", days: 1 });
+    await changeByOperator("ops-create-user", { username: "Mary", roles: [], by });
+    await changeByOperator("ops-issue-refresh-token", { username: "Mary", days: 1 });
 
-    const changes = await list({ endpoint: "ops", limit: 3 });
+    const changes = await list({ endpoint: "ops", limit: 2 });
 
-    expect(changes.map((change) => [change.endpoint, change.by, change.name])).toEqual([
-      ["ops/issue-refresh-token", null, "Mary"],
-      ["ops/issue-refresh-token", by, "Mary"],
-      ["ops/create-user", by, "Mary"],
+    expect(changes).toMatchObject([
+      { endpoint: "ops/issue-refresh-token", by: null, name: "Mary" },
+      { endpoint: "ops/create-user", by, name: "Mary" },
     ]);
-    expect(new Set(changes.map(({ requestId }) => requestId)).size).toBe(3);
+    expect(changes[0]?.requestId).not.toBe(changes[1]?.requestId);
   });
 
   it("shows a change that exceeds a result of the Data API", async () => {
@@ -147,7 +141,7 @@ describe("ops-list-changes", () => {
       insert into contributor_descriptions (contributor_id, language, description)
       select ${id}, 'English', repeat('漢', 20000) from generate_series(1, 40)
     `;
-    await stack.call("admin-contributors/delete", { as: administrator.token, path: { id } });
+    await changeBy("admin-contributors/delete", { path: { id } });
 
     const { what, rows } = await newestChange(stack, { record: `contributor/${id}`, raw: true });
 
@@ -162,10 +156,159 @@ describe("ops-list-changes", () => {
     { to: "2026-11-21T00:00:00+23:00" },
     { since: "2026-11-21T00:00:00Z" },
   ])("fails for %o", async (payload) => {
-    expect(await stack.lambda.invoke("ops-list-changes", payload)).toMatchObject({
-      error: {
-        errorMessage: expect.stringMatching(/^Invalid payload: (?!.*(pattern|Invalid input|is invalid|another form))/),
-      },
+    const errorMessage = expect.stringMatching(
+      /^Invalid payload: (?!.*(pattern|Invalid input|is invalid|another form))/,
+    );
+    expect(await stack.lambda.invoke("ops-list-changes", payload)).toMatchObject({ error: { errorMessage } });
+  });
+});
+
+describe("The words of a change of one record", () => {
+  let id: number;
+  let first_name: string;
+  const elementId = async (table: string): Promise<number> => {
+    const rows = await stack.sql`select id from ${identifier(`contributor_${table}`)} where contributor_id = ${id}`;
+    return rows.at(-1)?.id;
+  };
+
+  beforeEach(async () => {
+    first_name = randomUUID();
+    ({ id } = await aContributor(stack.sql, { first_name, public: false }));
+  });
+
+  it("have a line for each column, and for each element that was added, edited or deleted", async () => {
+    const other = await aContributor(stack.sql, { first_name: "Riyoko", last_name: "Ikeda" });
+    const another = await aContributor(stack.sql, { first_name: "Moto" });
+    const fields = { first_name: "Osamu", public: true };
+
+    expect(
+      await edit(id, {
+        ...fields,
+        links: ["https://a.example", "https://b.example"],
+        added_aliases: ["Tezuka O."],
+        added_descriptions: [{ language: "de", description: "Er zeichnete." }],
+        added_relations: [{ relation_id: other.id, relation_type: "friend" }],
+      }),
+    ).toEqual([
+      '+ alias "Tezuka O."',
+      '+ description language "German", description "Er zeichnete."',
+      `+ relation relation_id Riyoko Ikeda (${other.id}), relation_type "friend"`,
+      '+ link "https://a.example"',
+      '+ link "https://b.example"',
+      "public no → yes",
+      `first_name "${first_name}" → "Osamu"`,
+    ]);
+    const description = await elementId("descriptions");
+    const relation = await elementId("relations");
+    expect(
+      await edit(id, {
+        ...fields,
+        gender: "male",
+        links: ["https://b.example"],
+        removed_aliases: [await elementId("aliases")],
+        modified_descriptions: [{ id: description, language: "English", source: "S" }],
+        modified_relations: [{ id: relation, relation_id: another.id }],
+      }),
+    ).toEqual([
+      '- alias "Tezuka O."',
+      `description ${description}: source "" → "S"`,
+      `description ${description}: language "German" → "English"`,
+      `relation ${relation}: relation_id Riyoko Ikeda (${other.id}) → Moto (${another.id})`,
+      '- link "https://b.example"',
+      'link 0: url "https://a.example" → "https://b.example"',
+      'gender none → "male"',
+    ]);
+  });
+
+  it("shorten long texts in the middle, and show where they differ", async () => {
+    const long = Array.from({ length: 500 }, (_, number) => `word${number}`).join(" ");
+    expect(await edit(id, { first_name, added_descriptions: [{ language: "English", description: long }] })).toEqual([
+      expect.stringMatching(/description "word0 word1 .{40,60} … .{40,60} word499" \(3,889 characters\)$/),
+    ]);
+    const description = await elementId("descriptions");
+    const latter = long.replace("word250", "WORD250 and a half");
+    expect(await edit(id, { first_name, modified_descriptions: [{ id: description, description: latter }] })).toEqual([
+      `description ${description}: description ` +
+        '"…247 word248 word249 word250 word251 word252 wor…" → ' +
+        '"…247 word248 word249 WORD250 and a half word251 word252 wor…" (3,889 → 3,900 characters)',
+    ]);
+  });
+
+  it("are few, unless the change is selected by its id", async () => {
+    await edit(id, { first_name, added_aliases: Array.from({ length: 60 }, (_, number) => `Alias ${number}`) });
+
+    const short = await newestChange(stack);
+    expect(short.what).toHaveLength(51);
+    expect(short.what.at(-1)).toBe("and 10 lines more");
+    expect((await newestChange(stack, { id: short.id })).what).toHaveLength(60);
+  });
+});
+
+describe("The words of a change of several records", () => {
+  it("count those of many, unless the change is selected by its id", async () => {
+    const added = await stack.sql<{ id: number }[]>`
+      insert into publishers (name, slug) select 'P ' || number, 'p-' || number from generate_series(1, 1200) as number
+      returning id
+    `;
+    const { id, ...change } = await newestChange(stack, { record: `publisher/${added.at(-1)?.id}` });
+
+    expect(change).toMatchObject({ record: "1200 records", name: null, what: ["added 1,200 publishers"] });
+    const { what } = await newestChange(stack, { id });
+    expect(what).toHaveLength(1_200);
+    expect(what.at(-1)).toBe(`publisher ${added.at(-1)?.id}, P 1200: added`);
+  });
+
+  it("name the roles and permissions of a user and a role, and who lost a deleted role", async () => {
+    const user = await aUser(stack.sql, "Ada");
+    const [first, second] = [await aRole(stack.sql, "view-users"), await aRole(stack.sql)];
+    await give(stack.sql, user, first);
+    const body = { username: "Ada L.", age_verified: true, added_roles: [second.id], removed_roles: [first.id] };
+
+    expect(await changeBy("admin-users/edit", { path: { id: user.id }, body })).toMatchObject({
+      record: `user ${user.id}`,
+      name: "Ada L.",
+      what: [
+        `role given: ${second.name} (${second.id})`,
+        `role taken: ${first.name} (${first.id})`,
+        'username "Ada" → "Ada L."',
+        "age_verified no → yes",
+      ],
     });
+    const permission = await permissionId(stack.sql, "view-users");
+    const edited = { name: "Clerk", removed_permissions: [permission] };
+    expect((await changeBy("admin-roles/edit", { path: { id: first.id }, body: edited })).what).toEqual([
+      `permission taken: view-users (${permission})`,
+      `name "${first.name}" → "Clerk"`,
+    ]);
+    expect(await changeBy("admin-roles/delete", { path: { id: second.id } })).toMatchObject({
+      record: "2 records",
+      what: [
+        `role ${second.id}, ${second.name}: deleted`,
+        `user ${user.id}, Ada L.: role taken: ${second.name} (${second.id})`,
+        `user ${user.id}, Ada L.: role given: Reader (${await defaultRoleId(stack.sql)})`,
+      ],
+    });
+  });
+
+  it("begin with the record: a merge, and its undo", async () => {
+    const kept = await aContributor(stack.sql, { first_name: "Fujiko", slug: "fujiko" });
+    const one = await aContributor(stack.sql, { first_name: "F. Fujio", slug: "f-fujio" });
+    const series = await aSeries(stack.sql, { by: one }, { name: "Doraemon" });
+    const merge = await changeByOperator("ops-merge-contributors", { keep: kept.id, merge: [one.id] });
+    expect(merge.what).toHaveLength(6);
+    expect(merge.what).toEqual(
+      expect.arrayContaining([
+        `contributor ${one.id}, F. Fujio: + alias "F. Fujio"`,
+        expect.stringMatching(`^contributor ${kept.id}, Fujiko: alias \\d+: contributor_id ${one.id} → ${kept.id}$`),
+        `contributor ${kept.id}, Fujiko: + former slug "f-fujio"`,
+        `contributor ${one.id}, F. Fujio: deleted`,
+        `series ${series.id}, Doraemon: contributor taken: F. Fujio (${one.id})`,
+        `series ${series.id}, Doraemon: contributor given: Fujiko (${kept.id})`,
+      ]),
+    );
+    const undo = await changeByOperator("ops-undo", { change: merge.id });
+    expect(undo).toMatchObject({ undoes: [merge.id], record: "3 records" });
+    expect(undo.what).toContain(`contributor ${one.id}, F. Fujio: added`);
+    expect(await newestChange(stack, { id: merge.id })).toMatchObject({ undoneBy: undo.id });
   });
 });

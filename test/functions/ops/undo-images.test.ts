@@ -114,17 +114,6 @@ describe("ops-undo and images", () => {
     expect(await notedKeys(stack)).toEqual(noted);
   });
 
-  it("leaves an image listed that it has restored for nothing", async () => {
-    const record = await aRecordWithImage("contributors");
-    const id = await record.update();
-    await record.update();
-
-    expect((await undo(stack, { change: id })).conflicts).toMatchObject([{ field: "image" }]);
-
-    expect(await notedKeys(stack)).toContain(record.image);
-    expect(await stack.keys()).toContain(record.image);
-  });
-
   it("leaves restored images listed when it breaks off before the change", async () => {
     const record = await aRecordWithImage("contributors");
     const id = await record.remove();

@@ -124,43 +124,39 @@ const contributorEdit = fc.record(
   { requiredKeys: ["first_name"] },
 );
 const namedInput = fc.record({ name: word, description: word });
+const lists = { added_permissions: numbers(), removed_permissions: numbers() };
+const roleEdit = fc.record({ name: word, description: optional, ...lists });
+const roles = { added_roles: numbers(), removed_roles: numbers(2) };
+const userEdit = fc.record({ username: word, age_verified: fc.boolean(), ...roles });
+const nothing = fc.constant({});
 const target = fc.nat(1_000);
-const kind = <const Name extends string, Input>(name: Name, input: fc.Arbitrary<Input>) =>
-  fc.record({ name: fc.constant(name), target, input });
+/** An action with its input, so often in comparison with the others. */
+const often = <const Name extends string, Input>(weight: number, name: Name, input: fc.Arbitrary<Input>) => ({
+  weight,
+  arbitrary: fc.record({ name: fc.constant(name), target, input }),
+});
 
 const action = fc.oneof(
-  { weight: 4, arbitrary: kind("admin-contributors/add", fc.record({ first_name: word, last_name: optional })) },
-  { weight: 9, arbitrary: kind("admin-contributors/edit", contributorEdit) },
-  { weight: 3, arbitrary: kind("patch", contributorEdit) },
-  { weight: 2, arbitrary: kind("admin-contributors/delete", fc.constant({})) },
-  { weight: 2, arbitrary: kind("admin-roles/add", namedInput) },
-  {
-    weight: 4,
-    arbitrary: kind(
-      "admin-roles/edit",
-      fc.record({ name: word, description: optional, added_permissions: numbers(), removed_permissions: numbers() }),
-    ),
-  },
-  { weight: 2, arbitrary: kind("admin-roles/delete", fc.constant({})) },
-  { weight: 2, arbitrary: kind("admin-permissions/add", namedInput) },
-  { weight: 2, arbitrary: kind("admin-permissions/edit", namedInput) },
-  { weight: 1, arbitrary: kind("admin-permissions/delete", fc.constant({})) },
-  {
-    weight: 6,
-    arbitrary: kind(
-      "admin-users/edit",
-      fc.record({ username: word, age_verified: fc.boolean(), added_roles: numbers(), removed_roles: numbers(2) }),
-    ),
-  },
-  { weight: 2, arbitrary: kind("admin-contributors/update-avatar", fc.constant({ image })) },
-  { weight: 2, arbitrary: kind("admin-users/update-image", fc.constant({ image })) },
-  { weight: 1, arbitrary: kind("admin-contributors/delete-avatar", fc.constant({})) },
-  { weight: 1, arbitrary: kind("admin-users/delete-image", fc.constant({})) },
-  { weight: 6, arbitrary: kind("undo", fc.boolean()) },
-  { weight: 2, arbitrary: kind("merge", fc.array(fc.nat(1_000), { minLength: 1, maxLength: 3 })) },
-  { weight: 3, arbitrary: kind("import", fc.array(line, { minLength: 1, maxLength: 8 })) },
-  { weight: 4, arbitrary: kind("insert by SQL", fc.nat(1_000)) },
-  { weight: 4, arbitrary: kind("delete by SQL", fc.nat(1_000)) },
+  often(4, "admin-contributors/add", fc.record({ first_name: word, last_name: optional })),
+  often(9, "admin-contributors/edit", contributorEdit),
+  often(3, "patch", contributorEdit),
+  often(2, "admin-contributors/delete", nothing),
+  often(2, "admin-roles/add", namedInput),
+  often(4, "admin-roles/edit", roleEdit),
+  often(2, "admin-roles/delete", nothing),
+  often(2, "admin-permissions/add", namedInput),
+  often(2, "admin-permissions/edit", namedInput),
+  often(1, "admin-permissions/delete", nothing),
+  often(6, "admin-users/edit", userEdit),
+  often(2, "admin-contributors/update-avatar", fc.constant({ image })),
+  often(2, "admin-users/update-image", fc.constant({ image })),
+  often(1, "admin-contributors/delete-avatar", nothing),
+  often(1, "admin-users/delete-image", nothing),
+  often(6, "undo", fc.boolean()),
+  often(2, "merge", fc.array(fc.nat(1_000), { minLength: 1, maxLength: 3 })),
+  often(3, "import", fc.array(line, { minLength: 1, maxLength: 8 })),
+  often(4, "insert by SQL", fc.nat(1_000)),
+  often(4, "delete by SQL", fc.nat(1_000)),
 );
 type Action =
   | (typeof action extends fc.Arbitrary<infer Value> ? Value : never)
