@@ -168,7 +168,8 @@ $$;
 
 -- The rows of a change behind a row of history, as many as may be, as people read them: the record, what the row is
 -- there, its key without the record, and the kinds of the records to which columns lead.
-create function described_rows(described bigint, behind bigint, rows_max bigint) returns jsonb language sql stable as $$
+create function described_rows(described bigint, behind bigint, rows_max bigint, bytes_max bigint) returns jsonb
+  language sql stable as $$
   select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
     'record', concat_ws('/', kind, row.owner),
     'noun', noun,
@@ -191,7 +192,15 @@ create function described_rows(described bigint, behind bigint, rows_max bigint)
   ) order by id, place), '[]')
   from
     (
-      select * from changed_rows where change_id = described and id > behind order by id, place limit rows_max
+      select *
+      from (
+        select *, sum(octet_length(concat(before, after))) over (order by id, place) as bytes
+        from changed_rows
+        where change_id = described and id > behind
+      ) as sized
+      where coalesce(bytes <= bytes_max, true)
+      order by id, place
+      limit rows_max
     ) as row
     join history_tables() as listed using (table_name)
 $$;
@@ -245,7 +254,7 @@ create function described_change(described bigint, is_whole boolean) returns jso
       ) as counted
     ),
     'rows', case
-      when is_whole or count(*) <= 20 then described_rows(described, 0, case when not is_whole then 200 end)
+      when is_whole or count(*) <= 20 then described_rows(described, 0, case when not is_whole then 200 end, null)
     end
   )
   from touched

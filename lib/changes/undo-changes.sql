@@ -20,9 +20,9 @@ create function mark_undone(change_id bigint, by_id bigint) returns void languag
 $$;
 
 -- Takes changes back, the newest first. Records get only such `images` back whose objects have been restored; a dry run
--- supposes that all can be, if there is a file service (`hasImages`). A call ends when its result has grown to half of
--- what a result of the Data API may have; `handled` says how many changes it has looked at. Rows of an import, which
--- has thousands of changes, are not described.
+-- supposes that all can be, if there is a file service (`hasImages`). A call ends when its result has grown to 400 KB,
+-- to which a change adds at most as much: the Data API returns 1 MB. `handled` says how many changes it has looked at.
+-- Rows of an import, which has thousands of changes, are not described.
 create function undo_changes(request request) returns outcome language plpgsql as $$
   declare
     is_forced boolean = coalesce(cast(request.input ->> 'force' as boolean), false);
@@ -69,13 +69,13 @@ create function undo_changes(request request) returns outcome language plpgsql a
         undone_ids = undone_ids || change.id;
         undoing = current_change();
         result = named_change(change.id) || result
-          || jsonb_build_object('rows', described_rows(undoing, last_row, rows_max));
+          || jsonb_build_object('rows', described_rows(undoing, last_row, rows_max, 200000));
         undone = undone || result;
         last_row = (select max(id) from history where change_id = undoing);
       end if;
       handled = handled + 1;
       size = size + octet_length(cast(result as text));
-      exit when size > 600000;
+      exit when size > 400000;
     end loop;
 
     if undone_ids <> '{}' and request.dry_run is not true then

@@ -27,7 +27,7 @@ export const conflict = z.object({
 });
 
 export const undone = z.extend(namedChange, {
-  /** What was done to take it back: the first hundred rows. */
+  /** What was done to take it back: the first hundred rows, and of these 200 KB. */
   rows: z.array(changedRow),
   /** The conflicts in spite of which that was done. */
   overridden: z.array(conflict),

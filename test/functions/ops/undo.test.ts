@@ -464,6 +464,18 @@ describe("ops-undo", () => {
     );
   });
 
+  it("takes back more than a result of the Data API has room for, and says how that began", async () => {
+    const { id } = await aContributor(stack.sql);
+    await stack.sql`
+      insert into contributor_descriptions (contributor_id, language, description)
+      select ${id}, 'English', repeat('漢', 20000) from generate_series(1, 40)
+    `;
+    const before = await contents(stack.sql);
+    const { undone } = await undo(stack, { change: await remove("contributor", { id }) });
+    expect(undone).toMatchObject([{ what: ["added", ...Array(3).fill(expect.stringMatching(/^\+ description/))] }]);
+    expect(await contents(stack.sql)).toEqual(before);
+  });
+
   it("takes back thousands of rows within the time of an attempt", async () => {
     await bySql("insert into tags (name) select md5(number::text) from generate_series(1, 10000) as number");
     const before = await stack.sql`select * from tags order by id`;
