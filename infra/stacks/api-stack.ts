@@ -11,7 +11,7 @@ import { openStage, type StageProps } from "./api/stage.ts";
 import { makeEdge } from "./edge/edge.ts";
 import { invalidateAtEdge, notifyingEdge } from "./edge/edge-invalidation.ts";
 import { makeWebAcl } from "./edge/web-acl.ts";
-import type { EdgeFirewall } from "./firewall-stack.ts";
+import type { WebAcls } from "./firewall-stack.ts";
 import type { DistributionName } from "./monitoring/cdn-metrics.ts";
 import { monitor } from "./monitoring/monitoring.ts";
 import { makeImages } from "./sites/images.ts";
@@ -23,20 +23,23 @@ export interface ApiProps extends StageProps {
   /** The slug of one whom its database must have. */
   readonly knownContributor?: string | undefined;
   /** The firewall before its distributions, if it has one. */
-  readonly firewall?: EdgeFirewall | undefined;
+  readonly webAcls?: WebAcls;
   /** The ARN of the bucket of the images' copies, if it has one. */
   readonly imageCopies?: string | undefined;
 }
 
 /** The API of a stage: its routes, a Lambda function for each, alarms and dashboard. Stages may share a database. */
-export function addApi(stack: Stack, { restoredFrom, knownContributor, imageCopies, ...props }: ApiProps): void {
+export function addApi(
+  stack: Stack,
+  { restoredFrom, knownContributor, imageCopies, webAcls = {}, ...props }: ApiProps,
+): void {
   const stage = openStage(stack, props);
   const { settings, prefix, alarms, make, makeScheduled } = stage;
   const { edge, domain, firewall, imageCertificate: certificateArn } = settings;
   const construct = (id: string) => new Construct(stack, id);
 
   const images = certificateArn
-    ? makeImages(stage, { certificateArn, copies: imageCopies, webAcl: props.firewall?.images })
+    ? makeImages(stage, { certificateArn, copies: imageCopies, webAcl: webAcls.images })
     : undefined;
   const signIn = settings.signIn && makeSignIn(stack, settings.signIn, edge?.domain);
   const targets = makeRelease(stage, makeEndpoints(stage, images, signIn), restoredFrom);
@@ -44,7 +47,7 @@ export function addApi(stack: Stack, { restoredFrom, knownContributor, imageCopi
   const host = `${api.restApiId}.execute-api.${stack.region}.${stack.urlSuffix}`;
   const door = edge && makeDoor(stage, edge, api, `https://${host}/${stageName}`);
   const distribution =
-    edge && door && makeEdge(stage, { edge, api: { host, stageName, key: door.key }, webAcl: props.firewall?.api });
+    edge && door && makeEdge(stage, { edge, api: { host, stageName, key: door.key }, webAcl: webAcls.edge });
   if (edge && distribution) {
     // The methods ask for the key only after CloudFront sends it.
     api.deploymentStage.node.addDependency(distribution);

@@ -14,7 +14,7 @@ import { addBackupVault } from "./backup-stack.ts";
 import { addCdnAlarms } from "./cdn-alarms-stack.ts";
 import { originOf } from "./database/cluster.ts";
 import { addDatabase, DatabaseStack } from "./database-stack.ts";
-import { addFirewall, type EdgeFirewall } from "./firewall-stack.ts";
+import { addFirewall } from "./firewall-stack.ts";
 import { addImageCopies } from "./image-backup-stack.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
 import { addPipeline } from "./pipeline-stack.ts";
@@ -29,7 +29,7 @@ const features = {
   "@aws-cdk/core:suppressTemplateIndentation": true,
 };
 
-/** The account and region of a stack, and by whose roles it is deployed. CloudFormation copies tags to all resources. */
+/** The region of a stack, and by whose roles it is deployed. CloudFormation copies tags to all resources. */
 interface Place {
   readonly region: string;
   readonly isProtected: boolean;
@@ -64,13 +64,14 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
     addPipeline(stackOf("colophon-pipeline", "the roles of the pipeline", place), pipeline, settings);
   }
   for (const each of settings.databases) {
-    const { name, qualifier, backupRegion } = each;
+    const { name, qualifier, backupRegion, knownContributor } = each;
     const place = { region, isProtected: each.isProtected, tags: { database: name }, qualifier };
     const props = propsOf(`the database ${name}`, place);
     const database = new DatabaseStack(app, `colophon-${name}-database`, props, each.zones);
+    const stages = settings.stages.filter((stage) => stage.database === name);
     addDatabase(database, each, {
       packages: functions.filter((it) => databaseFunctions.has(it.name)),
-      edgeStage: settings.stages.find((stage) => stage.edge && stage.database === name)?.name,
+      edgeStage: stages.find(({ edge }) => edge)?.name,
     });
     if (backupRegion) {
       const description = `copies of the backups of database ${name}`;
@@ -78,49 +79,49 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
       addBackupVault(copies, each, region);
       database.addStackDependency(copies);
     }
-    for (const stage of settings.stages.filter((it) => it.database === name)) {
-      const { isProtected, imageBackupRegion, firewall } = stage;
-      const prefix = globalPrefix(`colophon-${stage.name}`, region);
-      const place = { region, isProtected, tags: { stage: stage.name }, qualifier };
+    for (const stage of stages) {
+      const { imageBackupRegion, firewall } = stage;
+      const here = { region, isProtected: stage.isProtected, tags: { stage: stage.name }, qualifier };
+      const atCdn = { ...here, region: cdnRegion };
+      const id = `colophon-${stage.name}`;
+      const prefix = globalPrefix(id, region);
       const hasDistributions = distributionsOf(stage).length > 0;
-      const api = stackOf(`colophon-${stage.name}`, `the API of stage ${stage.name}`, place);
+      const api = stackOf(id, `the API of stage ${stage.name}`, here);
+      /** A stack that is deployed before the API. */
+      const before = (id: string, what: string, place: Place) => {
+        const stack = stackOf(id, `${what} of stage ${stage.name}`, place);
+        api.addStackDependency(stack);
+        return stack;
+      };
       for (const needed of [once, database]) api.addStackDependency(needed);
-      let acls: EdgeFirewall | undefined;
-      if (firewall && hasDistributions) {
-        const description = `the firewall before CloudFront, of stage ${stage.name}`;
-        const before = stackOf(`${prefix}-firewall`, description, { ...place, region: cdnRegion });
-        acls = addFirewall(before, { prefix, stageRegion: region, settings: stage, firewall, endpoints });
-        api.addStackDependency(before);
-      }
-      let imageCopies: string | undefined;
-      if (imageBackupRegion) {
-        const description = `copies of the images of stage ${stage.name}`;
-        const there = stackOf(`colophon-${stage.name}-image-backup`, description, {
-          ...place,
-          region: imageBackupRegion,
-        });
-        imageCopies = addImageCopies(there, stage);
-        api.addStackDependency(there);
-      }
       addApi(api, {
         settings: stage,
-        restoredFrom: originOf(each),
-        knownContributor: each.knownContributor,
         endpoints,
         packages: functions,
-        firewall: acls,
-        imageCopies,
+        restoredFrom: originOf(each),
+        knownContributor,
+        webAcls:
+          firewall && hasDistributions
+            ? addFirewall(before(`${prefix}-firewall`, "the firewall before CloudFront,", atCdn), {
+                prefix,
+                stageRegion: region,
+                settings: stage,
+                firewall,
+                endpoints,
+              })
+            : {},
+        imageCopies:
+          imageBackupRegion &&
+          addImageCopies(
+            before(`${id}-image-backup`, "copies of the images", { ...here, region: imageBackupRegion }),
+            stage,
+          ),
       });
-      if (hasDistributions) {
-        const description = `alarms on CloudFront for stage ${stage.name}`;
-        const alarms = stackOf(`${prefix}-cdn-alarms`, description, {
-          ...place,
-          region: cdnRegion,
-          isProtected: false,
-        });
-        addCdnAlarms(alarms, prefix, stage, api);
-        alarms.addStackDependency(api);
-      }
+      if (!hasDistributions) continue;
+      const description = `alarms on CloudFront for stage ${stage.name}`;
+      const alarms = stackOf(`${prefix}-cdn-alarms`, description, { ...atCdn, isProtected: false });
+      addCdnAlarms(alarms, prefix, stage, api);
+      alarms.addStackDependency(api);
     }
   }
   return app;

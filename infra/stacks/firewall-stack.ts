@@ -2,31 +2,23 @@ import { ArnFormat, RemovalPolicy, SecretValue, type Stack } from "aws-cdk-lib";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { CfnLoggingConfiguration } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
-import type { Declaration } from "../../lib/contract/declare.ts";
-import type { FirewallSettings, StageSettings } from "../settings/schema.ts";
-import { makeWebAcl } from "./edge/web-acl.ts";
+import { makeWebAcl, type WebAclProps } from "./edge/web-acl.ts";
 import { type DistributionName, webAclName, webAclsOf } from "./monitoring/cdn-metrics.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { makeLog } from "./shared/log.ts";
 
 /** The ARNs of the web ACLs of a stage's distributions, as references that CloudFormation resolves. */
-export interface EdgeFirewall {
-  readonly api: string;
-  readonly images: string;
-}
+export type WebAcls = Partial<Readonly<Record<DistributionName, string>>>;
 
-export interface FirewallProps {
+export interface FirewallProps extends Omit<WebAclProps, "name" | "scope"> {
   /** The prefix of global names. */
   readonly prefix: string;
   /** The region of the stage's own stack. */
   readonly stageRegion: string;
-  readonly settings: StageSettings;
-  readonly firewall: FirewallSettings;
-  readonly endpoints: readonly Declaration[];
 }
 
 /** The firewall before a stage's distributions, and the log of what it blocks. CloudFront takes it from us-east-1 only. */
-export function addFirewall(stack: Stack, { prefix, stageRegion, ...props }: FirewallProps): EdgeFirewall {
+export function addFirewall(stack: Stack, { prefix, stageRegion, ...props }: FirewallProps): WebAcls {
   const { settings } = props;
   // WAF takes only logs whose names begin like this, and their ARNs without the `:*` that CloudFormation gives.
   const { logGroupName } = makeLog(stack, "Log", `aws-waf-logs-${prefix}`, settings);
@@ -59,8 +51,8 @@ export function addFirewall(stack: Stack, { prefix, stageRegion, ...props }: Fir
     return SecretValue.secretsManager(secretName).unsafeUnwrap();
   };
   const [first = "edge", second] = webAclsOf(settings);
-  const api = makeAcl("Acl", first);
-  return { api, images: second ? makeAcl("ImagesAcl", second) : api };
+  const edge = makeAcl("Acl", first);
+  return { edge, images: second ? makeAcl("ImagesAcl", second) : edge };
 }
 
 /** WAF, "LoggingFilter". */

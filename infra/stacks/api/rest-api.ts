@@ -66,7 +66,11 @@ export function makeApi({ stack, settings, prefix, endpoints }: Stage, targets: 
     settings,
     partition: stack.partition,
     region: stack.region,
-    functionArnOf: (name) => targets.get(name)?.functionArn ?? missing(name),
+    functionArnOf(name) {
+      const target = targets.get(name);
+      if (!target) throw new Error(`There is no function ${name}`);
+      return target.functionArn;
+    },
     invokerArn: makeInvoker(scope, targets),
   });
   const api = new SpecRestApi(scope, "Api", {
@@ -143,10 +147,6 @@ const withoutFirewall = ({ edge }: StageSettings) =>
   edge
     ? "The firewall stands before CloudFront. This address returns 403 to whoever has not the key that CloudFront sends."
     : "This stage holds demonstration data, and the throttles of its methods bound what it can cost.";
-
-function missing(name: string): never {
-  throw new Error(`There is no function ${name}`);
-}
 
 function kindOf({
   needsFileService,

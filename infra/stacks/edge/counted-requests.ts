@@ -4,6 +4,14 @@ import { pageLimitMax } from "../../../lib/contract/parameters.ts";
 
 export type Statement = CfnWebACL.StatementProperty;
 
+/** One statement, or several joined by AND. */
+export function allOf([first, ...others]: readonly Statement[]): Statement {
+  if (!first) throw new Error("There is nothing to match");
+  return others.length > 0 ? { andStatement: { statements: [first, ...others] } } : first;
+}
+
+export const not = (statement: Statement): Statement => ({ notStatement: { statement } });
+
 /** A `limit` with more digits counts as a whole list. */
 const limitDigitsMax = String(pageLimitMax).length;
 
@@ -15,7 +23,7 @@ const limitDigitsMax = String(pageLimitMax).length;
 export function unlimitedLists(endpoints: readonly Declaration[]): Statement {
   const lists = endpoints.filter(({ response, query }) => "list" in response && query && "limit" in query);
   const isLimited = matches({ queryString: {} }, `(^|&)limit=0*[0-9]{1,${limitDigitsMax}}(&|$)`, ["NONE"]);
-  return { andStatement: { statements: [requestsFor(lists), { notStatement: { statement: isLimited } }] } };
+  return allOf([requestsFor(lists), not(isLimited)]);
 }
 
 /** Matches requests to sign in; undefined if none of these endpoints is for that. */
@@ -33,8 +41,7 @@ export function largeBodies(endpoints: readonly Declaration[]): Statement {
     "NONE",
   ]);
   const images = endpoints.filter(({ needsFileService }) => needsFileService);
-  if (images.length === 0) return large;
-  return { andStatement: { statements: [large, { notStatement: { statement: requestsFor(images) } }] } };
+  return allOf([large, ...(images.length > 0 ? [not(requestsFor(images))] : [])]);
 }
 
 /** Under API Gateway's own domain the paths begin with the stage's name. */

@@ -5,7 +5,7 @@ import { isServed } from "../../api/document.ts";
 import { envelopeOf, gatewayResponses } from "../../api/gateway-responses.ts";
 import { requestHeaders } from "../../api/mock.ts";
 import type { FirewallSettings, StageSettings } from "../../settings/schema.ts";
-import { largeBodies, type Statement, signIns, unlimitedLists } from "./counted-requests.ts";
+import { allOf, largeBodies, not, type Statement, signIns, unlimitedLists } from "./counted-requests.ts";
 
 /** One of AWS's managed rule groups (AWS WAF, "AWS Managed Rules rule groups list"). */
 interface ManagedRules {
@@ -71,9 +71,7 @@ const withoutCookies: CfnWebACL.DataProtectProperty = {
 export function makeWebAcl(construct: Construct, { scope, name, settings, firewall, endpoints }: WebAclProps): string {
   const served = endpoints.filter((each) => isServed(each, settings));
   const managed = scope === "CLOUDFRONT" ? knownBadInputs : common;
-  const untrusted = makeIpSets(construct, scope, firewall).map(
-    (arn): Statement => ({ notStatement: { statement: { ipSetReferenceStatement: { arn } } } }),
-  );
+  const untrusted = makeIpSets(construct, scope, firewall).map((arn) => not({ ipSetReferenceStatement: { arn } }));
   const visibility = (metricName: string) => ({
     cloudWatchMetricsEnabled: true,
     sampledRequestsEnabled: true,
@@ -212,9 +210,3 @@ const equals = (fieldToMatch: CfnWebACL.FieldToMatchProperty, searchString: stri
     textTransformations: [{ priority: 0, type: "NONE" }],
   },
 });
-
-/** One statement, or several joined by AND. */
-function allOf([first, ...others]: readonly Statement[]): Statement {
-  if (!first) throw new Error("There is nothing to match");
-  return others.length > 0 ? { andStatement: { statements: [first, ...others] } } : first;
-}
