@@ -33,13 +33,12 @@ function fires({ Metrics, Threshold }: Properties, values: Values): boolean {
   return compute(FILL, IF, ...Object.values(values)) >= Threshold;
 }
 
-const recipients: Readonly<Record<string, string | undefined>> = Object.fromEntries([
-  ["colophon-account", settings.account.alarmRecipient],
-  ...settings.databases.map(({ name, alarmRecipient }) => [`colophon-${name}-database`, alarmRecipient]),
-  ...settings.databases.map(({ name, alarmRecipient }) => [`colophon-${name}-backup`, alarmRecipient]),
-  ...settings.stages.map(({ name, alarmRecipient }) => [`colophon-${name}`, alarmRecipient]),
-  [`${cdnPrefix}-cdn-alarms`, prod.alarmRecipient],
-]);
+/** Whom the settings of a stack's database or stage name, or those of the account. */
+function recipientOf(stack: string): string | undefined {
+  const [, name, kind = ""] = stack.split("-");
+  const owners = /^(database|backup)$/.test(kind) ? settings.databases : settings.stages;
+  return owners.find((each) => each.name === name)?.alarmRecipient ?? settings.account.alarmRecipient;
+}
 
 describe.each(stacks.filter((each) => synthesis.template(each).all("SNS::Topic").length > 0))("Of %s", (stack) => {
   it("alarms and events mail what they mean to whom the settings name, and no other account can", () => {
@@ -49,7 +48,7 @@ describe.each(stacks.filter((each) => synthesis.template(each).all("SNS::Topic")
     const [, ...allowing] = template.one("SNS::TopicPolicy").Properties.PolicyDocument.Statement;
     const mailing = template.each("Events::Rule").filter(({ Targets: [{ InputTransformer }] }) => InputTransformer);
 
-    expect([Protocol, Endpoint]).toEqual(["email", recipients[stack]]);
+    expect([Protocol, Endpoint]).toEqual(["email", recipientOf(stack)]);
     for (const { Condition } of allowing)
       expect(Condition).toEqual({ StringEquals: { "aws:SourceAccount": settings.account.id } });
     for (const { AlarmActions, OKActions, AlarmDescription } of template.each("CloudWatch::Alarm")) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { apiDocument, isServed } from "../../../infra/api/document.ts";
 import { settings } from "../../../infra/stages.ts";
-import { functionName, isNavigation, isPublicRecord, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
+import { functionName, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { changedSynthesis, type Properties, synthesis, type Template, templateText } from "./synthesis.ts";
 
@@ -58,24 +58,6 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
         .map(({ FunctionName }) => FunctionName)
         .sort(),
     ).toEqual(names.map((each) => `colophon-${name}-${each}`).sort());
-  });
-
-  it("gives a list as long as its stream may take, a public record as long as the edge waits, and everything else as long as API Gateway does", () => {
-    const concurrencyOf = (declaration: (typeof served)[number]) => {
-      if ("list" in declaration.response) return stage.streams.concurrent;
-      if (isPublicRecord(declaration)) return stage.publicRecords.concurrent;
-      if (declaration.needsFileService) return stage.images.concurrent;
-      return isNavigation(declaration) ? stage.signIn?.concurrent : undefined;
-    };
-    for (const each of served) {
-      const its = lambdaIn(template, `colophon-${name}-${functionName(each)}`).Properties;
-      const timeout = "list" in each.response ? stage.streams.secondsMax : isPublicRecord(each) ? 8 : 29;
-      expect([its.FunctionName, its.Timeout, its.ReservedConcurrentExecutions]).toEqual([
-        its.FunctionName,
-        timeout,
-        concurrencyOf(each),
-      ]);
-    }
   });
 
   it("calls functions as a role that may call these and no others, and nobody else lets API Gateway in", () => {
@@ -141,8 +123,6 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
 });
 
 describe("A stage", () => {
-  const signingIn = endpoints.filter(({ needsSignIn }) => needsSignIn).map(functionName);
-
   it("has no trace of images and sign-in without uploads and sign-in", () => {
     const { resources, text } = synthesis.template("colophon-dev");
     const types = new Set(resources.map(({ Type }) => Type.split("::")[1]));
@@ -152,17 +132,30 @@ describe("A stage", () => {
   });
 
   it("takes its address from the request where it has no edge, and the cookie's properties from the settings", () => {
+    const variablesOf = (template: Template, name: string) => lambdaIn(template, name).Properties.Environment.Variables;
+    const [here, edge] = [changed.template("colophon-dev"), synthesis.template("colophon-prod")];
     const cookie = { SIGN_IN_COOKIE_DOMAIN: "example.com", SIGN_IN_SAME_SITE: "strict" };
-    const variablesOf = (stage: string, name: string, { template } = changed) =>
-      lambdaIn(template(`colophon-${stage}`), `colophon-${stage}-${name}`).Properties.Environment.Variables;
 
-    for (const each of signingIn) expect(variablesOf("dev", each)).not.toHaveProperty("SIGN_IN_API_ADDRESS");
-    for (const each of ["sign-in-callback", "sign-out"]) expect(variablesOf("dev", each)).toMatchObject(cookie);
-    const { SIGN_IN_API_ADDRESS } = variablesOf("prod", "sign-in-begin", synthesis);
-    expect(SIGN_IN_API_ADDRESS).toBe("https://api.example.com");
-    expect(variablesOf("prod", "sign-in-callback", synthesis).SIGN_IN_SAME_SITE).toBe("lax");
-    const secrets = synthesis.template("colophon-prod").all("SecretsManager::Secret");
-    const key = secrets.find(({ id }) => id.startsWith("SignIn"));
+    for (const each of ["sign-in-callback", "sign-out"])
+      expect(variablesOf(here, `colophon-dev-${each}`)).toMatchObject(cookie);
+    expect(here.text).not.toContain("SIGN_IN_API_ADDRESS");
+    const variables = variablesOf(edge, "colophon-prod-sign-in-callback");
+    expect(variables).toMatchObject({ SIGN_IN_API_ADDRESS: "https://api.example.com", SIGN_IN_SAME_SITE: "lax" });
+    const key = edge.all("SecretsManager::Secret").find(({ id }) => id.startsWith("SignIn"));
     expect(key?.Properties.GenerateSecretString.PasswordLength).toBe(64);
+  });
+
+  // As long as a stream may take, as the edge waits, or as API Gateway does.
+  it.each([
+    ["contributors-list", 120, 25],
+    ["admin-roles-list", 120, 25],
+    ["contributor-slug", 8, 40],
+    ["admin-users-update-image", 29, 5],
+    ["sign-in-callback", 29, 10],
+    ["admin-roles-edit", 29, undefined],
+  ])("bounds %s to %d s, and to %d at once", (name, seconds, concurrency) => {
+    const lambda = lambdaIn(synthesis.template("colophon-prod"), `colophon-prod-${name}`).Properties;
+
+    expect([lambda.Timeout, lambda.ReservedConcurrentExecutions]).toEqual([seconds, concurrency]);
   });
 });
