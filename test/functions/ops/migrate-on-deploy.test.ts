@@ -1,23 +1,16 @@
-import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { json, text } from "node:stream/consumers";
-import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
 import type { Context } from "aws-lambda";
 import { build as bundle, type Plugin } from "esbuild";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { handler as Handler } from "../../../functions/ops/migrate-on-deploy.ts";
-import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
-import { createOwnedDatabase } from "../../../infra/aws-local/postgres/database-owner.ts";
-import { type DataApi, startDataApi } from "../../../infra/aws-local/test/data-api.ts";
+import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
 import { bundling } from "../../../infra/build/build.ts";
-import { settingsOf } from "../../../infra/local/stage/functions.ts";
-import { newSecrets, secretArns } from "../../../infra/local/stage/secrets.ts";
+import { secretArns } from "../../../infra/local/stage/secrets.ts";
 import { openDatabase, type Sql } from "../../support/database.ts";
-import { startEmptyPostgres } from "../../support/empty-cluster.ts";
-import { key, useDatabase } from "../../support/environment.ts";
+import { useOwnService } from "../../support/own-service.ts";
 
 /* The bundle that CloudFormation asks, over a cluster of its own; CloudFormation's end is a server of the test. */
 
@@ -27,42 +20,32 @@ interface Result {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-let cluster: Awaited<ReturnType<typeof startEmptyPostgres>>;
-let ownerUrl: string;
-let dataApi: DataApi;
+const service = useOwnService();
 let sql: Sql;
-let lambda: Lambda;
+let cloudFormation: Awaited<ReturnType<typeof listenToClients>>;
 let results: Result[] = [];
 /** What the function handed to Lambda. */
 let invocations: string[] = [];
 let status = 200;
-const cloudFormation = createServer(async (request: IncomingMessage, response) => {
-  const { method, headers } = request;
-  if (request.url?.endsWith("/invocations")) {
-    invocations.push(`${request.url} ${headers["x-amz-invocation-type"]} ${await text(request)}`);
-    return response.writeHead(202).end();
-  }
-  results.push({ method, type: headers["content-type"], body: (await json(request)) as Result["body"] });
-  response.writeHead(status).end();
-});
 
 beforeAll(async () => {
-  cluster = await startEmptyPostgres();
-  ownerUrl = await createOwnedDatabase(cluster.url, "colophon");
-  sql = openDatabase(`${ownerUrl}/colophon`, { max: 1 });
-  await useNewSecrets();
-  await new Promise<void>((resolve) => cloudFormation.listen(0, "127.0.0.1", resolve));
+  sql = openDatabase(`${service.ownerUrl}/colophon`, { max: 1 });
+  const server = createServer(async (request, response) => {
+    const { method, headers, url = "" } = request;
+    if (url.endsWith("/invocations")) {
+      invocations.push(`${url} ${headers["x-amz-invocation-type"]} ${await text(request)}`);
+      return response.writeHead(202).end();
+    }
+    results.push({ method, type: headers["content-type"], body: (await json(request)) as Result["body"] });
+    response.writeHead(status).end();
+  });
+  cloudFormation = await listenToClients(server);
 });
 
 afterAll(async () => {
-  cloudFormation.close();
-  await close();
+  await cloudFormation.close();
   await sql.end();
-  await cluster.stop();
 });
-
-const root = join(import.meta.dirname, "../../..");
-const addressOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 /** Adds a slow migration to those of the project. */
 const withMigration = (name: string, statement: string): Plugin => ({
@@ -78,17 +61,6 @@ const withMigration = (name: string, statement: string): Plugin => ({
     }),
 });
 
-async function useNewSecrets(): Promise<void> {
-  dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: newSecrets(ownerUrl, randomUUID()), key });
-  useDatabase("colophon", dataApi.url);
-  lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
-}
-
-async function close(): Promise<void> {
-  await lambda.close();
-  await dataApi.close();
-}
-
 const names = { StackId: "arn:stack", RequestId: "request", LogicalResourceId: "MigrationRun" };
 
 async function ask(
@@ -96,9 +68,9 @@ async function ask(
   ResourceProperties?: { MayBeEmpty: "true" },
 ): Promise<string | undefined> {
   results = [];
-  const ResponseURL = `${addressOf(cloudFormation)}/result?signature=x`;
+  const ResponseURL = `${cloudFormation.url}/result?signature=x`;
   const event = { ...names, RequestType, ResourceProperties, ResponseURL };
-  const invocation = await lambda.invoke("ops-migrate-on-deploy", event);
+  const invocation = await service.lambda.invoke("ops-migrate-on-deploy", event);
   return "error" in invocation ? invocation.error.errorMessage : undefined;
 }
 
@@ -141,19 +113,10 @@ describe("A deployment", () => {
   });
 
   it("lets functions log in to a cluster that was restored with other passwords", async () => {
-    await close();
-    await useNewSecrets();
+    await service.useSecrets();
 
     expect(await ask("Update")).toBeUndefined();
-
-    const command = new ExecuteStatementCommand({
-      resourceArn: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
-      secretArn: secretArns.public,
-      database: "colophon",
-      sql: "select session_user",
-    });
-    const client = new RDSDataClient({ endpoint: dataApi.url, region: "eu-central-1", credentials: key });
-    expect((await client.send(command)).records).toEqual([[{ stringValue: "colophon_public" }]]);
+    expect(await service.whoIs(secretArns.public)).toBe("colophon_public");
   });
 
   describe("with a slow migration", () => {
@@ -161,22 +124,22 @@ describe("A deployment", () => {
     const request = (Invocation: number) => ({
       ...names,
       RequestType: "Update",
-      ResponseURL: `${addressOf(cloudFormation)}/result`,
+      ResponseURL: `${cloudFormation.url}/result`,
       Invocation,
     });
     /** There is no time to begin the migration. */
     const late = { getRemainingTimeInMillis: () => 60_000 } as Context;
 
     beforeAll(async () => {
-      const outfile = join(cluster.directory, "../slow.mjs");
+      const outfile = join(service.directory, "slow.mjs");
       await bundle({
         ...bundling(),
-        entryPoints: [join(root, "functions/ops/migrate-on-deploy.ts")],
+        entryPoints: [join(import.meta.dirname, "../../../functions/ops/migrate-on-deploy.ts")],
         outfile,
         plugins: [withMigration("9999-slow", "create index concurrently if not exists clients_slow on clients (id);")],
       });
       vi.stubEnv("AWS_LAMBDA_FUNCTION_NAME", "colophon-dev-ops-migrate-on-deploy");
-      vi.stubEnv("AWS_ENDPOINT_URL_LAMBDA", addressOf(cloudFormation));
+      vi.stubEnv("AWS_ENDPOINT_URL_LAMBDA", cloudFormation.url);
       ({ handler: slowHandler } = await import(outfile));
     });
 
