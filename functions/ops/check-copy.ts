@@ -2,8 +2,6 @@ import { database } from "../../lib/data-api/client.ts";
 import { problemsOf } from "../../lib/operators/check-copy.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 
-const catalogue = { ...database, secretArn: process.env.DATABASE_PUBLIC_SECRET_ARN };
-
 /**
  * Compares a restored copy of the database with the live one, and tells what is wrong with it (infra/restore.md, "Copies").
  * It changes nothing.
@@ -12,7 +10,7 @@ export const handler = operatorFunction("ops/check-copy", async ({ cluster, secr
   problems: await problemsOf({
     ...checks,
     copy: { ...database, resourceArn: cluster, secretArn: secret },
-    live: { catalogue, ledger: database },
+    live: database,
     deadline,
   }),
 }));

@@ -1,8 +1,12 @@
 import { Readable } from "node:stream";
+import { S3Client } from "@aws-sdk/client-s3";
+import { Upload } from "@aws-sdk/lib-storage";
+import { timeouts } from "../../lib/aws/retry.ts";
 import { transaction } from "../../lib/data-api/transaction.ts";
 import { noProgress, readLines } from "../../lib/operators/export-lines.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
-import { upload } from "../../lib/operators/upload.ts";
+
+const s3 = new S3Client({ requestHandler: timeouts });
 
 /** After the last statement for the last parts of the upload. */
 const uploadReserveInMilliseconds = 30_000;
@@ -16,7 +20,10 @@ export const handler = operatorFunction("ops/export", async ({ client, target = 
   await transaction(async (send) => {
     const lines = readLines(send, client, progress, deadline - uploadReserveInMilliseconds);
     try {
-      await upload(target, Readable.from(lines));
+      // It is uploaded in parts. After an error they are deleted.
+      const [, Bucket, Key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(target) ?? [];
+      const params = { Bucket, Key, Body: Readable.from(lines), ContentType: "application/x-ndjson" };
+      await new Upload({ client: s3, params }).done();
     } finally {
       // A statement that still runs would keep the transaction from ending.
       await lines.return();

@@ -9,8 +9,8 @@ import { problemOf } from "./expected-response.ts";
 
 export interface CopyChecks {
   readonly copy: Target;
-  /** The database that runs: by a login that reads what visitors see, and by one that reads the ledger. */
-  readonly live: { readonly catalogue: Target; readonly ledger: Target };
+  /** The database that runs, by the login of operators' functions. */
+  readonly live: Target;
   /** The slug of one who must be there. */
   readonly knownContributor: string;
   /** The copy has all changes that are older. */
@@ -43,24 +43,26 @@ async function problemOfRecord({ copy, knownContributor, deadline }: CopyChecks)
   return problem && `The contributor ${knownContributor} is ${problem}`;
 }
 
-async function problemsOfCounts({ copy, live, deadline }: CopyChecks): Promise<string[]> {
-  const [found = [], expected = []] = await firstRows(copies.counts(), [copy, live.catalogue], deadline);
+async function problemsOfCounts(checks: CopyChecks): Promise<string[]> {
+  const [found = [], expected = []] = await firstRows(copies.counts(), checks);
   return ["contributors", "publishers", "series"].flatMap((table, column) => {
     const [rows, liveRows] = [integer(found, column), integer(expected, column)];
     return rows < shareMin * liveRows ? [`The copy has ${rows} ${table}, the live database ${liveRows}`] : [];
   });
 }
 
-async function problemOfLedger({ copy, live, hours, deadline }: CopyChecks): Promise<string | undefined> {
-  const [newest] = await execute(copies.lastChangeBefore(hours), deadline, live.ledger);
+async function problemOfLedger(checks: CopyChecks): Promise<string | undefined> {
+  const { live, hours, deadline } = checks;
+  const [newest] = await execute(copies.lastChangeBefore(hours), deadline, live);
   if (!newest) return undefined;
   const id = integer(newest, 0);
-  const [found = [], expected = []] = await firstRows(copies.ledgerUpTo(id), [copy, live.ledger], deadline);
+  const [found = [], expected = []] = await firstRows(copies.ledgerUpTo(id), checks);
   const last = integerOrNull(found, 0);
   if (last !== id)
     return `The copy is too old: its ledger ends at ${last}, and ${id} was written more than ${hours} hours ago`;
   return textOrNull(found, 1) === textOrNull(expected, 1) ? undefined : `The ledger differs before its change ${id}`;
 }
 
-const firstRows = async (statement: Sql, targets: readonly Target[], deadline: number) =>
-  (await Promise.all(targets.map((each) => execute(statement, deadline, each)))).flat();
+/** Of the copy, and of the live database. */
+const firstRows = async (statement: Sql, { copy, live, deadline }: CopyChecks) =>
+  (await Promise.all([copy, live].map((each) => execute(statement, deadline, each)))).flat();

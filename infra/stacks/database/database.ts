@@ -94,20 +94,20 @@ export function ownResource(cluster: OwnCluster, { name }: Packaged): Resource {
   };
 }
 
-/** The database for `ops-check-copy`: as visitors and operators read it, and what is restored beside it. */
+/** The database for `ops-check-copy`: as operators' functions read it, and what is restored beside it. */
 export function comparisonResource(stack: Stack, database: string, cluster: OwnCluster): Resource {
-  const { public: catalogue, operator: ledger } = cluster.secretArns;
   const copies = arnsOfAll(stack, database);
   // RDS chooses the names of the secrets that it manages; the tag names their cluster.
   const secrets = stack.formatArn({ service: "secretsmanager", resource: "secret:rds!cluster-*" });
-  const { variables } = resourceOf(cluster, ledger, false);
+  const { operator } = cluster.secretArns;
+  const { variables } = resourceOf(cluster, operator, false);
   return {
     // A record has the URL of its image, which the check ignores.
-    variables: { ...variables, DATABASE_PUBLIC_SECRET_ARN: catalogue, IMAGE_BASE_URL: "https://images.invalid" },
+    variables: { ...variables, IMAGE_BASE_URL: "https://images.invalid" },
     policies: {
       CompareCopy: [
         { actions: [statement], resources: [copies] },
-        { actions: [reading], resources: [ledger, catalogue] },
+        { actions: [reading], resources: [operator] },
         {
           actions: [reading],
           resources: [secrets],

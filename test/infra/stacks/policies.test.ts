@@ -85,7 +85,7 @@ const instead = (owner: string): Readonly<Record<string, readonly string[]>> => 
   "ops-smoke": readSecret("API_DOOR_ARN"),
   "ops-check-copy": [
     `rds-data:ExecuteStatement cluster:colophon-${owner}-database*`,
-    ...readSecret("DATABASE_SECRET_ARN", "DATABASE_PUBLIC_SECRET_ARN", "secret:rds!cluster-*"),
+    ...readSecret("DATABASE_SECRET_ARN", "secret:rds!cluster-*"),
   ],
   "ops-invalidate-images": [
     "cloudfront:CreateInvalidation distribution/IMAGE_DISTRIBUTION",
