@@ -30,14 +30,12 @@ const prefix = process.env.FUNCTION_PREFIX ?? "";
  */
 export async function publishRelease(request: ReleaseRequest): Promise<Readonly<Record<string, string>>> {
   const { lambda, functions, log } = request;
-  const versions = new Map<string, number>();
-  const untried = new Map<string, number>();
+  const versions = new Map<string, Awaited<ReturnType<typeof versionOf>>>();
   const failures: string[] = [];
   const prepare = async (FunctionName: string) => {
     const { number, wasReleased } = await versionOf(FunctionName, request);
-    versions.set(FunctionName, number);
+    versions.set(FunctionName, { number, wasReleased });
     if (wasReleased) return;
-    untried.set(FunctionName, number);
     const waiter = { client: lambda, maxWaitTime: 120, minDelay: 1, maxDelay: 5 };
     await waitUntilPublishedVersionActive(waiter, { FunctionName, Qualifier: `${number}` });
     await tryVersion(lambda, FunctionName, number);
@@ -52,16 +50,17 @@ export async function publishRelease(request: ReleaseRequest): Promise<Readonly<
       }
     }
   });
-  const cleanUp = async (work: (name: string, version: number) => Promise<unknown>, all: Map<string, number>) =>
-    await inParallel([...all], ([functionName, version]) =>
-      work(functionName, version).catch((error) => log({ functionName, error: serializeError(error) }, "warn")),
-    );
-  if (failures.length > 0) {
-    await cleanUp((name, version) => deleteVersion(lambda, name, version), untried);
-    throw new Error(failures.sort().join("\n"));
-  }
-  await cleanUp((name, version) => pruneVersions(lambda, name, version), versions);
-  return Object.fromEntries([...versions].map(([name, version]) => [name.slice(prefix.length), `${version}`]));
+  const hasFailed = failures.length > 0;
+  await inParallel([...versions], async ([functionName, { number, wasReleased }]) => {
+    try {
+      if (!hasFailed) await pruneVersions(lambda, functionName, number);
+      else if (!wasReleased) await deleteVersion(lambda, functionName, number);
+    } catch (error) {
+      log({ functionName, error: serializeError(error) }, "warn");
+    }
+  });
+  if (hasFailed) throw new Error(failures.sort().join("\n"));
+  return Object.fromEntries([...versions].map(([name, { number }]) => [name.slice(prefix.length), `${number}`]));
 }
 
 /**
