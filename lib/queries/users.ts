@@ -2,10 +2,9 @@ import sql, { type Sql } from "sql-template-tag";
 import type { getUser, listUsers } from "../contract/admin-users.ts";
 import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import { countOf } from "./fragments/counters.ts";
 import { imageUrl, instant, record, records } from "./fragments/json.ts";
+import { ascending, countOf, descending, pageOfFound } from "./fragments/lists.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
-import { ascending, descending, pageOfFound } from "./fragments/order.ts";
 import { isScanned, isSelective, namesContain, type Search } from "./fragments/search.ts";
 
 const orders = {

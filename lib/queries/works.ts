@@ -3,7 +3,7 @@ import type { listWorks } from "../contract/contributors.ts";
 import type { Filters } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
-import { catalogueOrders, pageOfFound } from "./fragments/order.ts";
+import { catalogueOrders, pageOfFound } from "./fragments/lists.ts";
 import { nameAndAliases, namesContain } from "./fragments/search.ts";
 
 export type WorksInput = Filters<typeof listWorks>;

@@ -50,7 +50,7 @@ describe("npm run check", () => {
       "website, '') as website, coalesce(head",
       "webside, '') as website, coalesce(head",
     );
-    const inFragment = await edit("lib/queries/fragments/counters.ts", "scope in", "scop in");
+    const inFragment = await edit("lib/queries/fragments/lists.ts", "scope in", "scop in");
     await edit(
       "lib/queries/roles.ts",
       "_{permissions} as".replace("_", "$"),

@@ -32,3 +32,8 @@ export const catalogueOrders = {
   "added-asc": ascending(sql`id`, sql`bigint`),
   "added-desc": descending(sql`id`, sql`bigint`),
 } as const;
+
+/** The number of records in these scopes, which triggers count. */
+export const countOf = (subject: string, scopes: Sql): Sql => sql`
+  select coalesce(sum(total), 0)::bigint from counters where subject = ${subject}::text and scope in (${scopes})
+`;
