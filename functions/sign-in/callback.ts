@@ -7,9 +7,8 @@ import { callbackOf, pageOfPanel } from "../../lib/sign-in/addresses.ts";
 import { attemptIn } from "../../lib/sign-in/attempt.ts";
 import { attemptCookieIn, forgetAttempt, sessionCookies } from "../../lib/sign-in/cookies.ts";
 import { SignInFailure } from "../../lib/sign-in/failure.ts";
-import { identify } from "../../lib/sign-in/identify.ts";
 import { rememberAttempt, serveNavigation } from "../../lib/sign-in/navigation.ts";
-import { issuer } from "../../lib/sign-in/provider.ts";
+import { identify, issuer } from "../../lib/sign-in/provider.ts";
 
 /** How long a session lasts, by the stage's setting. */
 const sessionDays = Number(process.env.SIGN_IN_SESSION_DAYS);
