@@ -6,12 +6,8 @@ import { useUploads } from "../support/uploads.ts";
 import { testArbitrary } from "./every-endpoint/arbitrary.ts";
 import { testAuthority } from "./every-endpoint/authority.ts";
 import { testBadInput } from "./every-endpoint/bad-input.ts";
-import { testBodySize } from "./every-endpoint/body-size.ts";
 import { testChanges } from "./every-endpoint/changes.ts";
-import { testHead } from "./every-endpoint/head.ts";
-import { testMissingParameters } from "./every-endpoint/missing-parameters.ts";
 import { sessionsMax, testReading } from "./every-endpoint/reading.ts";
-import { testRepeatedParameters } from "./every-endpoint/repeated-parameters.ts";
 
 /* What all endpoints do alike, sent to each of them, so that their functions are loaded once. */
 
@@ -30,10 +26,6 @@ beforeAll(() => {
 
 describe("Authority", () => testAuthority(stack));
 describe("Bad input", () => testBadInput(stack, administrator));
-describe("Missing parameters", () => testMissingParameters(stack, administrator));
-describe("Repeated parameters", () => testRepeatedParameters(stack, administrator));
-describe("Head", () => testHead(stack, administrator));
-describe("Body size", () => testBodySize(stack, administrator));
 describe("Changes", () => testChanges(stack, administrator));
 describe("Reading", () => testReading(stack, administrator));
 

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Declaration, endpointPath, queryOf } from "../../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, isPublic, queryOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import type { Caller } from "../../support/callers.ts";
 import { aWholeContributor } from "../../support/catalogue.ts";
 import { identifier } from "../../support/database.ts";
-import { envelope, invalidParameter, missingParameters } from "../../support/envelope.ts";
+import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "../../support/envelope.ts";
+import { panelOrigin } from "../../support/environment.ts";
 import { bodyOf, makers, tableOf } from "../../support/requests.ts";
+import { eventOf } from "../../support/samples.ts";
 import type { Request } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 import type { UploadStack } from "../../support/uploads.ts";
@@ -116,6 +118,29 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
       const queries = [{}, { client: "" }, { limit: -1 }];
       await expectEach(name, queries, (query) => ({ path: { id: 1 }, query }), missingParameters);
     });
+
+    it.each(Object.keys(query))("is 400 where %s comes twice", async (parameter) => {
+      const { path, queryStringParameters, headers, body: sample = null } = await eventOf(declaration);
+      const { [parameter]: value = parameter === "order" ? "name-asc" : "1", ...others } = queryStringParameters ?? {};
+      const encoded = `%${parameter.charCodeAt(0).toString(16)}${parameter.slice(1)}`;
+      const [once, cookie] = [`${parameter}=${value}`, `refreshToken=${administrator.token}`];
+
+      for (const twice of [`${once}&${once}`, `${once}&${parameter}`, `${parameter};${encoded}=${value}`]) {
+        const response = await fetch(`${stack.url}${path}?${new URLSearchParams(others)}&${twice}`, {
+          method: declaration.method,
+          headers: { ...headers, Origin: panelOrigin, Cookie: cookie },
+          body: sample,
+        });
+        const expected = isRequired(parameter) ? missingParameters : invalidParameter(parameter);
+        expect([twice, response.status, await response.json()]).toEqual([twice, 400, expected]);
+      }
+    });
+  });
+
+  it("A query parameter that the interface does not name is ignored, also if it comes twice", async () => {
+    const response = await fetch(`${stack.url}/contributors?client=1&limit=1&page=1&page=2&LIMIT=3&LIMIT=4`);
+
+    expect(await response.json()).toMatchObject({ from: 0, to: 1 });
   });
 
   /** The JSON of a body, with an é as Latin-1 has it at the end of each text. */
@@ -178,6 +203,9 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
   });
 
   const mergePatch = { "Content-Type": "application/merge-patch+json" };
+
+  const megabyte = 1_048_576;
+  const bodyOfSize = (bytes: number) => `{"unknown":"${"é".repeat((bytes - 14) / 2)}"}`;
 
   describe.each(some(({ body }) => body))("The body of %s", (name, declaration) => {
     const table = tableOf(declaration);
@@ -252,5 +280,87 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
           envelope(409, message),
         );
     });
+
+    it("has at most 1 MB", async () => {
+      const send = (bytes: number, as?: string) =>
+        stack.call(name, { as, path: { id: 1 }, body: bodyOfSize(bytes) }).then(({ body }) => body);
+
+      expect(Buffer.byteLength(bodyOfSize(megabyte))).toBe(megabyte);
+      expect(await send(megabyte, administrator.token)).toEqual(missingParameters);
+      expect(await send(megabyte + 2, administrator.token)).toEqual(envelope(413, "Request too long"));
+      expect(await send(megabyte + 2)).toEqual(unauthorized);
+    });
+  });
+
+  it.each(all.filter(([, { body, needsFileService }]) => body && needsFileService))(
+    "A body with an image may have more than 1 MB: %s",
+    async (name) => {
+      const body = { image: "A".repeat(2 * megabyte) };
+
+      expect((await administrator.call(name, { path: { id: 987_654 }, body })).status).toBe(404);
+    },
+  );
+
+  it.each(all.filter(([, { body }]) => body))(
+    "A body is read up to 16 KB before the session is known, and no further: %s",
+    async (name) => {
+      const send = (length: number, as: string) =>
+        stack.call(name, { as, path: { id: 1 }, body: "[".repeat(length) }).then(({ body }) => body);
+
+      expect(await send(16_384, "made-up")).toEqual(missingParameters);
+      expect(await send(16_385, "made-up")).toEqual(unauthorized);
+      expect(await send(16_385, administrator.token)).toEqual(missingParameters);
+    },
+  );
+
+  it("A body may have any size at an endpoint that reads none", async () => {
+    const { body } = await administrator.call("admin-roles/delete", {
+      path: { id: 0 },
+      body: bodyOfSize(2 * megabyte),
+    });
+
+    expect(body).toEqual(envelope(404, "Role not found"));
+  });
+
+  const shorter = endpoints.flatMap((each) =>
+    routesOf(each)
+      .slice(1)
+      .flatMap((path) => [path, `${path}/`])
+      .map((path) => [each.method, path, each] as const),
+  );
+  const cookie = () => ({ Cookie: `refreshToken=${administrator.token}` });
+
+  it("Each endpoint with a path parameter has a path without it", () => {
+    expect(shorter).toHaveLength(2 * 23);
+  });
+
+  it.each(shorter)(
+    "A path without its parameter is 400 by the endpoint itself, after its 401 and 403: %s %s",
+    async (method, path, declaration) => {
+      const { permission, takesEditLock } = declaration;
+      const send = async (headers: Readonly<Record<string, string>>) => {
+        const response = await fetch(stack.url + path, { method, headers: { Origin: panelOrigin, ...headers } });
+        return [response.status, await response.json(), response.headers.get("Access-Control-Allow-Origin")];
+      };
+      const allowed = isPublic(declaration) ? "*" : panelOrigin;
+
+      if (permission) expect(await send({})).toEqual([401, unauthorized, allowed]);
+      if (permission && (method !== "GET" || takesEditLock))
+        expect(await send({ ...cookie(), Origin: "https://other.example.com" })).toEqual([403, forbidden, null]);
+      expect(await send(cookie())).toEqual([400, missingParameters, allowed]);
+    },
+  );
+
+  it.each([
+    "/contributor/slug/nobody/",
+    "/contributors/?client=1&search=nobody",
+    "/contributors/",
+    "/admin-users/id/0/",
+  ])("A slash at the end changes nothing: %s", async (path) => {
+    const [one, other] = await Promise.all(
+      [path, path.replace(/\/(?=$|\?)/, "")].map((each) => fetch(stack.url + each, { headers: cookie() })),
+    );
+
+    expect([one?.status, await one?.text()]).toEqual([other?.status, await other?.text()]);
   });
 }
