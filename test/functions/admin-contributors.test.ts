@@ -79,21 +79,13 @@ describe("GET /admin-contributors/id/{id}", () => {
   });
 
   it("returns 200 with what an edit sets and the interface does not show, where it is included", async () => {
-    const mangaka = await aContributor(stack.sql, { type: "author and artist", public: false, client_id: 2 });
-    const plain = await aContributor(stack.sql);
-    const fields = ({ id }: Entry, query: Query) => get("id", query, id).then(Object.entries);
-    const included = async (entry: Entry, include: string) =>
-      (await fields(entry, { include })).slice((await fields(entry, {})).length);
+    const { id } = await aContributor(stack.sql, { type: "author and artist", public: false, client_id: 2 });
+    const included = async (include: string) => Object.entries(await get("id", { include }, id)).slice(10);
 
     const type = ["type", "author and artist"];
-    expect(await included(mangaka, "type,public,client")).toEqual([type, ["public", false], ["client", 2]]);
-    expect(await included(plain, "client,public,type,public")).toEqual([
-      ["type", ""],
-      ["public", true],
-      ["client", null],
-    ]);
-    expect(await included(mangaka, "type")).toEqual([type]);
-    expect(await included(mangaka, "")).toEqual([]);
+    expect(await included("client,public,type,public")).toEqual([type, ["public", false], ["client", 2]]);
+    expect(await included("type")).toEqual([type]);
+    expect(await included("")).toEqual([]);
   });
 });
 

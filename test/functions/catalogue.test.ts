@@ -62,9 +62,9 @@ describe("GET /contributors", () => {
   });
 
   it("returns 200 counting series in the client's scope, with a new random_series of them each time", async () => {
-    const contributor = await aContributor(stack.sql);
-    await aSeries(stack.sql, { by: contributor }, { name: "Foreign", client_id: 2 });
-    for (const name of ["One", "Two", "Three"]) await aSeries(stack.sql, { by: contributor }, { name });
+    const by = await aContributor(stack.sql);
+    await aSeries(stack.sql, { by }, { name: "Foreign", client_id: 2 });
+    for (const name of ["One", "Two", "Three"]) await aSeries(stack.sql, { by }, { name });
 
     const drawn = new Set<string>();
     for (let draw = 0; draw < 60; draw++) {

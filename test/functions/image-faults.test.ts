@@ -114,10 +114,8 @@ describe("Records and bucket agree", () => {
     const replies = await Promise.all(Array.from({ length: 30 }, () => update()));
 
     expect(replies.map(({ status }) => status)).toEqual(Array(30).fill(200));
-    for (const key of pairOf(await expectComplete())) {
-      const { status, headers } = await fetch(`${stack.url}/images/${key}`);
-      expect([status, headers.get("content-type")]).toEqual([200, "image/webp"]);
-    }
+    for (const key of pairOf(await expectComplete()))
+      expect((await fetch(`${stack.url}/images/${key}`)).headers.get("content-type")).toBe("image/webp");
     await expectAgreement(stack);
   });
 
