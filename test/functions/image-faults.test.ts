@@ -29,13 +29,13 @@ function passAll(): void {
   stack.s3.intercept(undefined);
 }
 
-const call = (action: string, id = contributor.id, body?: unknown) =>
-  administrator.call(`admin-contributors/${action}`, { path: { id }, body });
+const call = (action: string, body?: unknown) =>
+  administrator.call(`admin-contributors/${action}`, { path: { id: contributor.id }, body });
 const remove = () => call("delete-avatar");
 let shade = 0x100000;
-async function update(id = contributor.id) {
+async function update() {
   const picture = plain(`#${(++shade).toString(16)}`).png();
-  return await call("update-avatar", id, { image: dataUrl(await picture.toBuffer()) });
+  return await call("update-avatar", { image: dataUrl(await picture.toBuffer()) });
 }
 
 /** Where the process is killed: at a statement, or at a request to S3. */
@@ -109,29 +109,6 @@ describe("Records and bucket agree", () => {
       await expectAgreement(stack);
     },
   );
-
-  it("after 30 updates at once, of which one image is left, which is served", async () => {
-    const replies = await Promise.all(Array.from({ length: 30 }, () => update()));
-
-    expect(replies.map(({ status }) => status)).toEqual(Array(30).fill(200));
-    for (const key of pairOf(await expectComplete()))
-      expect((await fetch(`${stack.url}/images/${key}`)).headers.get("content-type")).toBe("image/webp");
-    await expectAgreement(stack);
-  });
-
-  it("after updates, removals of the image, scheduled removals and deletions of records at once", async () => {
-    const others = await Promise.all(Array.from({ length: 10 }, () => aContributor(stack.sql)));
-    const works = [() => stack.sweep(), () => update(), remove];
-
-    await Promise.all([
-      ...Array.from({ length: 36 }, (_, index) => works[index % 3]?.()),
-      ...others.flatMap(({ id }) => [update(id), call("delete", id), update(id)]),
-    ]);
-
-    await expectComplete();
-    expect(await stack.sql`select from contributors where id = any(${others.map(({ id }) => id)})`).toEqual([]);
-    await expectAgreement(stack);
-  });
 
   it.each([
     ["is about to fall due", "update images_to_remove set remove_after = now() + interval '4 minutes'"],

@@ -14,7 +14,7 @@ import { avif, blackPng, dataUrl, pixelAt, plain, sizeOf, tinyImage } from "../s
 import { makers } from "../support/requests.ts";
 import { type Reply, useStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
-import { imageOf, notedKeys, pairOf, useUploads } from "../support/uploads.ts";
+import { expectAgreement, imageOf, notedKeys, pairOf, useUploads } from "../support/uploads.ts";
 
 const stack = useUploads();
 let picture: Buffer;
@@ -130,7 +130,12 @@ describe.each([
       for (const each of [picture.toString("base64"), dataUrl(picture, "image/svg+xml"), dataUrl(large, "text/html")])
         expect((await updateImage({ image: each })).body).toEqual(updated);
 
-      expect((await updateImage({ image: "A".repeat(6_400_000) })).status).toBe(413);
+      const { status } = await fetch(`${stack.url}/${update}/${record.id}`, {
+        method: "POST",
+        headers: { Cookie: `refreshToken=${editor.token}`, "Content-Type": "application/json" },
+        body: JSON.stringify({ image: "A".repeat(6_400_000) }),
+      });
+      expect(status).toBe(413);
     });
 
     it("returns 400 to an invalid image without any statement, and to one that is too long", async () => {
@@ -221,6 +226,35 @@ describe.each([
 
       expect((await stack.keys()).filter((each) => before.includes(each))).toEqual([]);
     });
+  });
+
+  it("agree with the bucket after 30 updates at once, of which one image is left, which is served", async () => {
+    const replies = await Promise.all(Array.from({ length: 30 }, () => updateImage({ image: tinyImage })));
+
+    expect(replies.map(({ status }) => status)).toEqual(Array(30).fill(200));
+    for (const each of pairOf(await key()))
+      expect((await fetch(`${stack.url}/images/${each}`)).headers.get("content-type")).toBe("image/webp");
+    await expectAgreement(stack);
+  });
+
+  it("agree with the bucket after updates, removals, scheduled removals and deletions of records at once", async () => {
+    const others = await Promise.all(Array.from({ length: 10 }, () => makers[table](stack.sql)));
+    const updateOf = (id = record.id) => updateImage({ image: tinyImage }, editor.token, id);
+    const works = [() => stack.sweep(), () => updateOf(), () => removeImage()];
+
+    await Promise.all([
+      ...Array.from({ length: 36 }, (_, index) => works[index % 3]?.()),
+      ...others.flatMap(({ id }) => [
+        updateOf(id),
+        stranger.call(`admin-${table}/delete`, { path: { id } }),
+        updateOf(id),
+      ]),
+    ]);
+
+    expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(await key())));
+    const ids = others.map(({ id }) => id);
+    expect(await stack.sql`select from ${identifier(table)} where id = any(${ids})`).toEqual([]);
+    await expectAgreement(stack);
   });
 
   it.runIf(table === "users")("return 403 where the user outranks the caller, also since a moment ago", async () => {
