@@ -5,16 +5,15 @@ import { defaultName as owner } from "../../../infra/local/database.ts";
 import { loadDemo } from "../../../infra/local/demo/load.ts";
 import { settingsOf } from "../../../infra/local/stage/functions.ts";
 import { identifier, openDatabase } from "../../support/database.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
 const database = `swedish_${randomUUID().replaceAll("-", "")}`;
 const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
-let stack: Stack;
+const stack = useStack({ from: "demo" });
 /** Over a database that sorts as Swedes do: å, ä and ö behind z, v and w alike. */
 let swedish: Lambda;
 
 beforeAll(async () => {
-  stack = await startStack({ from: "demo" });
   await admin`
     create database ${identifier(database)} owner ${identifier(owner)} template template0
     encoding 'UTF8' locale 'C' locale_provider icu icu_locale 'sv'
@@ -27,24 +26,15 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await swedish.close();
-  await stack.close();
   await admin`drop database ${identifier(database)} with (force)`;
   await admin.end();
 });
 
-const eventOf = (queryStringParameters: Record<string, string>) => ({
-  httpMethod: "GET",
-  path: "/",
-  headers: {},
-  pathParameters: null,
-  queryStringParameters,
-  body: null,
-  isBase64Encoded: false,
-  requestContext: { requestId: "00000000-0000-0000-0000-000000000000" },
-});
-
-async function idsFrom(lambda: Lambda, name: string, query: Record<string, string>): Promise<number[]> {
-  const invocation = await lambda.invoke(name, eventOf(query));
+/** The ids of a list. */
+async function idsFrom(lambda: Lambda, name: string, queryStringParameters: object): Promise<number[]> {
+  const requestContext = { requestId: randomUUID() };
+  const event = { httpMethod: "GET", path: "/", headers: {}, queryStringParameters, body: null, requestContext };
+  const invocation = await lambda.invoke(name, event);
   expect(invocation).toMatchObject({ result: { statusCode: 200 } });
   const { body } = (invocation as { result: unknown }).result as { body: string };
   const { contributors, publishers } = JSON.parse(body);
