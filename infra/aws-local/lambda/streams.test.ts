@@ -65,7 +65,7 @@ beforeAll(async () => {
   const settingsOf = (name: string) => (name === "stuck" ? { timeoutInMilliseconds: 500 } : {});
   lambda = await start({ settingsOf, limits: { streamedBytes } });
   const routes = Object.fromEntries([...lambda.names].map((name) => [`GET /${name}`, streamed(name)]));
-  const limited = served("limited", { responseTransferMode: "STREAM", timeoutInMillis: 200 });
+  const limited = served("limited", { responseTransferMode: "STREAM", timeoutInMillis: 2_000 });
   const document = restApi({ ...routes, "GET /limited": limited }, { "minimum-compression-size": 0 });
   gateway = await startApiGateway({ lambda, document });
 });
@@ -146,6 +146,7 @@ describe("A streaming function that fails", () => {
   // API Gateway's time is over for the second one.
   it.each(["fail-late", "limited"])("after its head breaks the response: %s", async (name) => {
     built.newGate();
+    await lambda.provision(name, 1);
 
     const response = await fetch(`${gateway.url}/${name}`);
 
