@@ -50,15 +50,15 @@ describe("The emulator", () => {
 const results = () => join(folder, "results.json");
 
 /** Runs the command against the emulator as if that were AWS. */
-function start(changed: Record<string, string> & { unsigned?: string } = {}, more: string[] = ["--without-waiting"]) {
+function start(changed: Record<string, string> = {}, more: string[] = ["--without-waiting"]) {
   const { resourceArn: cluster, secretArn: secret, database } = emulator.target;
-  const { unsigned, ...named } = { cluster, secret, database, results: results(), ...changed };
+  const named = { cluster, secret, database, results: results(), ...changed };
   const env = {
     PATH: process.env.PATH,
     HOME: folder,
     AWS_ENDPOINT_URL_RDS_DATA: emulator.api.url,
-    AWS_EC2_METADATA_DISABLED: "true",
-    ...(!unsigned && { AWS_ACCESS_KEY_ID: key.accessKeyId, AWS_SECRET_ACCESS_KEY: key.secretAccessKey }),
+    AWS_ACCESS_KEY_ID: key.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
   };
   const flags = Object.entries(named).map(([name, value]) => `--${name}=${value}`);
   return spawn(process.execPath, [join(import.meta.dirname, "prove.ts"), ...flags, ...more], { env });
@@ -120,7 +120,6 @@ describe("npm run prove", () => {
   it.each([
     ["an unknown flag", { colour: "red" }, /^TypeError: Unknown option '--colour'/],
     ["no ARN of a cluster", { cluster: "here" }, /^Error: --cluster with an ARN.*npm run prove -- --cluster ARN/],
-    ["no credentials", { unsigned: "yes" }, /^CredentialsProviderError: Could not load credentials/],
     ["a database that is not there", { database: "nowhere" }, /^DatabaseErrorException: .*"nowhere" does not exist/],
   ])("refuses %s in one line", async (_, changed, line) => {
     emulator.api.calls.length = 0;
