@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { RequestTooLarge, TooManyRequests } from "../lambda/refusals.ts";
-import { lambdaOf, obey, restApi, served, streamed } from "../test/rest-api.ts";
+import { lambdaOf, type Operation, obey, restApi, served } from "../test/rest-api.ts";
 import { send } from "../test/send.ts";
 import { type ApiGateway, startApiGateway } from "./server.ts";
 
@@ -16,42 +16,37 @@ const lambda = lambdaOf({
 });
 
 const panel = "https://panel.example.com";
-const mock = {
+const mock = (response: object) => ({
   responses: { 207: { headers: { "X-Fixed": {} } } },
   "x-amazon-apigateway-integration": {
     type: "mock",
     passthroughBehavior: "never",
     requestTemplates: { "application/json": '{"statusCode":207}', "text/plain": '{"statusCode":208}' },
-    responses: {
-      default: {
-        statusCode: "207",
-        responseParameters: { "method.response.header.X-Fixed": "'always'" },
-        responseTemplates: {
-          "application/json": [
-            '#set($origin = $input.params().header.get("Origin"))',
-            `#if($origin == "${panel}" || $origin == "https://other.example.com")`,
-            '#set($context.responseOverride.header.X-Allowed = "$origin")',
-            "#end",
-            '$context.httpMethod $input.params().path.get("id") $input.params().querystring.get("a")',
-          ].join("\n"),
-        },
-      },
-    },
+    responses: { default: { statusCode: "207", responseTemplates: { "application/json": "" }, ...response } },
   },
-};
+});
+const template = [
+  '#set($origin = $input.params().header.get("Origin"))',
+  `#if($origin == "${panel}" || $origin == "https://other.example.com")`,
+  '#set($context.responseOverride.header.X-Allowed = "$origin")',
+  "#end",
+  '$context.httpMethod $input.params().path.get("id") $input.params().querystring.get("a")',
+].join("\n");
 
 const document = restApi(
   {
     "POST /obey": served("obey"),
     "GET /fail": served("fail"),
-    "GET /fail-streaming": streamed("fail"),
     "GET /broken": served("broken"),
     "GET /throttled": served("throttled"),
     "GET /too-large": served("too-large"),
     "GET /hang": served("hang", { timeoutInMillis: 30 }),
     "GET /hang-streaming": served("hang", { timeoutInMillis: 30, responseTransferMode: "STREAM" }),
     "GET /hang-longer": served("hang"),
-    "PUT /mock/{id}": mock,
+    "PUT /mock/{id}": mock({
+      responseParameters: { "method.response.header.X-Fixed": "'always'" },
+      responseTemplates: { "application/json": template },
+    }),
   },
   {
     "minimum-compression-size": 1_024,
@@ -190,7 +185,6 @@ describe("A gateway response", () => {
 
   it.each([
     ["/fail", 503, "Internal server error"],
-    ["/fail-streaming", 503, "Internal server error"],
     ["/throttled", 503, "Internal server error"],
     ["/hang", 504, "Endpoint request timed out"],
     ["/hang-streaming", 504, "Endpoint request timed out"],
@@ -215,5 +209,53 @@ describe("A gateway response", () => {
 
     vi.useRealTimers();
     expect((await answered).status).toBe(504);
+  });
+});
+
+const templated = (text: string) => get(mock({ responseTemplates: { "application/json": text } }));
+const withHeaders = (responseParameters: object) => get(mock({ responseParameters }));
+const get = (operation: Operation) => restApi({ "GET /x": operation });
+const gets = (more: Operation) => get(served("obey", more));
+const withResponses = (definition: object) => restApi({}, { "gateway-responses": { DEFAULT_4XX: definition } });
+
+const body = "GET /x: responses default responseTemplates application/json";
+const definition = "x-amazon-apigateway-gateway-responses DEFAULT_4XX";
+
+describe("A document that cannot be run is refused at the start, and says where:", () => {
+  it.each([
+    ["API document: Invalid input: expected object, received null", null],
+    ["openapi: API Gateway imports version 3.0", { openapi: "3.1.0", paths: {} }],
+    ['POST /x: unknown integration type "vpc"', restApi({ "POST /x": served("obey", { type: "vpc" }) })],
+    ["GET /x: unknown integration type undefined", get({ responses: {} })],
+    ["GET /x: there is no function absent", get(served("absent"))],
+    ["GET /x: uri: not the URI of a Lambda function", gets({ uri: "https://x" })],
+    ["GET /x: httpMethod: Lambda functions are invoked by POST", gets({ httpMethod: "GET" })],
+    ["GET /x: there is no security scheme key", get({ ...served("obey"), security: [{ key: [] }] })],
+    [
+      'components securitySchemes key type: Invalid input: expected "apiKey"',
+      { ...restApi({}), components: { securitySchemes: { key: { type: "http", name: "x-api-key", in: "header" } } } },
+    ],
+    ['GET /x: Unrecognized key: "requestParameters"', gets({ requestParameters: {} })],
+    ['/x: Unrecognized key: "trace"', restApi({ "TRACE /x": served("obey") })],
+    ["/x/{y+}: not a path of plain segments and {parameters}", restApi({ "GET /x/{y+}": served("obey") })],
+    ["API document: x-amazon-apigateway-policy is not supported", restApi({}, { policy: {} })],
+    [`${body}: no Velocity template: Error: Parse error on line 1:`, templated("#if(")],
+    [`${body}: templates have no $util`, templated("$util.escapeJavaScript('a')")],
+    [`${body}: templates have no $input.body`, templated("$input.body")],
+    [
+      "GET /x: responses default responseParameters method.response.header.A: not a 'constant'",
+      withHeaders({ "method.response.header.A": "integration.response.header.B" }),
+    ],
+    ["GET /x: the operation does not declare the header A", withHeaders({ "method.response.header.A": "'a'" })],
+    [
+      `${definition} responseParameters header.A: Invalid string: must start with "gatewayresponse.header."`,
+      withResponses({ responseParameters: { "header.A": "'a'" } }),
+    ],
+    [`${definition} statusCode: not a status such as 204`, withResponses({ statusCode: "4" })],
+  ])("%s", async (message, document) => {
+    const refused = startApiGateway({ document, lambda });
+
+    await expect(refused).rejects.toThrow(message);
+    await expect(refused).rejects.toThrow(/^.+$/);
   });
 });
