@@ -8,9 +8,8 @@ import * as z from "zod/mini";
 import { plural } from "../../lib/operators/plural.ts";
 import { runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
-import { settings } from "../stages.ts";
 import { resultOf } from "./invoke.ts";
-import { transferClient } from "./transfer-client.ts";
+import { transferBucket } from "./transfer-bucket.ts";
 
 const usage =
   "npm run export -- [--client ID] [--stage NAME] [--out FILE] [--url URL] [--data DIR]\n" +
@@ -74,10 +73,8 @@ if (import.meta.main) {
     const count = Object.values(lines).reduce((sum, each) => sum + each, 0);
     report(`${target} has ${plural(count, "line")}, ${plural(bytes, "byte")}`);
     if (skipped > 0) report(`Skipped: ${plural(skipped, "reference")} to other clients' records`);
-    const { hostname: Bucket, pathname } = new URL(target);
-    const s3 = await transferClient(where.stage, where.data);
-    const ExpectedBucketOwner = where.stage === undefined ? undefined : settings.account.id;
-    const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: pathname.slice(1), ExpectedBucketOwner }));
+    const { s3, bucket } = await transferBucket(where);
+    const { Body } = await s3.send(new GetObjectCommand({ ...bucket, Key: new URL(target).pathname.slice(1) }));
     if (!(Body instanceof Readable)) throw new TypeError("S3 gave no stream");
     await (out === undefined ? pipeline(Body, process.stdout) : writeFile(Body, out));
     report(out === undefined ? "Done" : `${out} is written`);

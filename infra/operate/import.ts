@@ -8,14 +8,9 @@ import { type ImportReport, importReport } from "../../lib/operators/import-repo
 import { plural } from "../../lib/operators/plural.ts";
 import { runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
-import { transferBucket } from "../local/stage/functions.ts";
-import { transferBucketOf } from "../settings/transfer-bucket.ts";
-import { settings } from "../stages.ts";
-import { expectAgreement, resultOf, targetOf } from "./invoke.ts";
-import { leavesSomething } from "./remainder.ts";
+import { expectAgreement, leavesSomething, resultOf, targetOf } from "./invoke.ts";
 import { resultInWords } from "./results-in-words.ts";
-import { stageNamed } from "./stage.ts";
-import { transferClient } from "./transfer-client.ts";
+import { transferBucket } from "./transfer-bucket.ts";
 
 const usage =
   "npm run import -- FILE [--dry-run] [--reason TEXT] [--by NAME] [--stage NAME [--yes]] [--url URL] [--data DIR]\n" +
@@ -56,20 +51,14 @@ const newline = 0x0a;
 async function sourceOf(
   file: string,
   { bytes, digest }: Awaited<ReturnType<typeof measure>>,
-  { stage, data }: { readonly stage?: string | undefined; readonly data?: string | undefined },
+  where: Parameters<typeof transferBucket>[0],
 ): Promise<string> {
   if (bytes < payloadBytes) {
     const content = await readFile(file);
     if (isUtf8(content) && content[0] === openingBrace) return content.toString();
   }
-  const s3 = await transferClient(stage, data);
-  const object = {
-    Bucket:
-      stage === undefined ? transferBucket : transferBucketOf({ name: stageNamed(stage).database }, settings.account),
-    Key: `imports/${digest}.jsonl`,
-    // Files do not go to another account.
-    ExpectedBucketOwner: stage === undefined ? undefined : settings.account.id,
-  };
+  const { s3, bucket } = await transferBucket(where);
+  const object = { ...bucket, Key: `imports/${digest}.jsonl` };
   const stored = await s3.send(new HeadObjectCommand(object)).catch(undefinedIfMissing);
   if (stored?.ContentLength !== bytes)
     await new Upload({ client: s3, params: { ...object, Body: createReadStream(file) } }).done();
@@ -82,20 +71,14 @@ function undefinedIfMissing(error: unknown): undefined {
   if (!(error instanceof Error && error.name === "NotFound")) throw error;
 }
 
+/** Writes over the last line of a terminal. */
+const overwrite = (text: string) => process.stderr.isTTY && process.stderr.write(`\r\u001b[K${text}`);
+
 const barLength = 30;
 
-/** A bar on a terminal. */
-function progressOf(total: number) {
-  const { stderr } = process;
-  const write = (text: string) => (stderr.isTTY ? stderr.write(`\r\u001b[K${text}`) : undefined);
-  return {
-    show(lines: number) {
-      const length = Math.round((barLength * lines) / Math.max(1, total));
-      const bar = "#".repeat(length).padEnd(barLength, ".");
-      write(`[${bar}] ${lines.toLocaleString("en")} of ${plural(total, "line")}`);
-    },
-    end: () => write(""),
-  };
+function showProgress(lines: number, total: number): void {
+  const bar = "#".repeat(Math.round((barLength * lines) / Math.max(1, total))).padEnd(barLength, ".");
+  overwrite(`[${bar}] ${lines.toLocaleString("en")} of ${plural(total, "line")}`);
 }
 
 const flags = {
@@ -121,13 +104,12 @@ if (import.meta.main) {
     if (target.isProtected && !dryRun && !yes) await expectAgreement(target, { file, ...measured, reason, by });
     const source = await sourceOf(file, measured, where);
     const payload = JSON.stringify({ source, reason, by, ...(dryRun ? { dryRun } : { seconds }) });
-    const progress = progressOf(measured.lines);
     let report: ImportReport;
     do {
       report = importReport.parse(await resultOf({ name: path, payload, yes: true, ...where }));
-      progress.show(report.lines);
+      showProgress(report.lines, measured.lines);
     } while (!report.isDone && !dryRun);
-    progress.end();
+    overwrite("");
     print(resultInWords(path, report, { dryRun }, process.stdout.columns ?? 120) ?? "");
     if (leavesSomething(report)) process.exitCode = 1;
     if (report.refusedCount > 100 && where.stage !== undefined)

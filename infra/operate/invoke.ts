@@ -12,7 +12,6 @@ import { tokenFrom } from "../command/token.ts";
 import { readCredentials } from "../local/credentials.ts";
 import { settings } from "../stages.ts";
 import { aliasName } from "./released-functions.ts";
-import { leavesSomething } from "./remainder.ts";
 import { resultInWords } from "./results-in-words.ts";
 import { deployedFunction, stageNamed } from "./stage.ts";
 
@@ -148,6 +147,21 @@ function unfolded(body: string): unknown {
   } catch {
     return body;
   }
+}
+
+const unfinished = z.object({
+  refused: z.array(z.unknown()),
+  conflicts: z._default(z.array(z.unknown()), []),
+  isDone: z.boolean(),
+});
+
+/**
+ * Whether an operators' function has left something of its work: it was refused, something is different now,
+ * or time was over. Of a dry run: whether it would.
+ */
+export function leavesSomething(result: unknown): boolean {
+  const { success, data } = unfinished.safeParse(result);
+  return success && (data.refused.length > 0 || data.conflicts.length > 0 || !data.isDone);
 }
 
 const flags = {
