@@ -1,0 +1,177 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
+import { writeCredentials } from "../../../infra/local/credentials.ts";
+import { aContributor } from "../../support/catalogue.ts";
+import { key } from "../../support/environment.ts";
+import { transferKeys } from "../../support/exports.ts";
+import { runScript } from "../../support/script.ts";
+import { useStack } from "../../support/stack.ts";
+
+const stack = useStack({ uploads: true });
+let data: string;
+let folder: string;
+
+beforeAll(async () => {
+  data = await mkdtemp(join(tmpdir(), "colophon-data-"));
+  await writeCredentials(data, key, stack.s3?.url);
+});
+
+afterAll(() => rm(data, { recursive: true }));
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(data, "run-"));
+  await stack.sql`truncate contributors, imports, changes restart identity cascade`;
+});
+
+const wordsOf = (words: readonly string[]) => ["--url", stack.url, "--data", data, ...words];
+const run = (command: "import" | "export", words: readonly string[]) =>
+  runScript(`infra/operate/${command}.ts`, wordsOf(words), { cwd: folder });
+/** Words for a stage and for the local service. */
+const both = ["--stage", "prod"];
+
+describe("npm run import", () => {
+  /** A file of so many contributors. */
+  async function fileOf(count: number, ...others: readonly string[]): Promise<string> {
+    const lines = Array.from(
+      { length: count },
+      (_, number) => `{"kind":"contributor","externalId":"c${number}","first_name":"Number ${number}"}`,
+    );
+    const file = join(folder, "catalogue.jsonl");
+    await writeFile(file, [...lines, ...others].map((line) => `${line}\n`).join(""));
+    return file;
+  }
+
+  const added = async () => (await stack.sql`select from contributors`).length;
+
+  it("imports a file, and says what came of it", async () => {
+    expect(await run("import", [await fileOf(3), "--reason", "News", "--by", "ada"])).toEqual({
+      code: 0,
+      output: "Imported 3 lines: 3 added, 0 changed, 0 unchanged, 0 refused\n",
+      complaint: "",
+    });
+
+    expect(await added()).toBe(3);
+    expect(await stack.sql`select reason, operator from changes where endpoint is not null`).toEqual([
+      { reason: "News", operator: "ada" },
+    ]);
+    expect(await transferKeys(stack)).toEqual([]);
+  });
+
+  it("uploads a long file, ends with 1 if lines were refused, and names them so that they control no terminal", async () => {
+    const line = { kind: "client", id: 1, name: "A", "x\u001b]0;title\u0007\u202e": 1 };
+    const { code, output } = await run("import", [await fileOf(2_000, JSON.stringify(line))]);
+
+    expect(code).toBe(1);
+    expect(output).toMatch(
+      /^Imported 2,001 lines: 2,000 added, 0 changed, 0 unchanged, 1 refused\n.*^2001 .*\\u001b\]0;title\\u0007\\u202e +is no field/ms,
+    );
+    expect(output).not.toMatch(/[^\P{C}\n]/u);
+    expect(await added()).toBe(2_000);
+    expect(await transferKeys(stack)).toEqual([expect.stringMatching(/^imports\/[0-9a-f]{64}\.jsonl$/)]);
+  });
+
+  it("stopped by Ctrl-C goes on where it was", async () => {
+    const file = await fileOf(5_000);
+    const stopped = spawn(process.execPath, ["infra/operate/import.ts", ...wordsOf([file])]);
+    await expect.poll(added).toBeGreaterThan(0);
+
+    stopped.kill("SIGINT");
+    expect(await once(stopped, "exit")).toEqual([130, null]);
+
+    // The function itself goes on: if it has come to the end meanwhile, nothing is left to do.
+    const { code, output } = await run("import", [file]);
+    expect({ code, output }).toEqual({
+      code: 0,
+      output: expect.stringMatching(
+        /^Imported 5,000 lines: (?:5,000 added, 0 changed, 0|0 added, 0 changed, 5,000) unchanged, 0 refused\n$/,
+      ),
+    });
+    expect(await added()).toBe(5_000);
+  });
+
+  it.each([
+    [["none.jsonl"], "There is no file or directory none.jsonl"],
+    [[tmpdir()], "is a directory, not a file"],
+    [[], "An argument is missing"],
+    [["none.jsonl", ...both], "--url and --data are for the local service"],
+  ])("fails with %j, and imports nothing", async (words, message) => {
+    expect(await run("import", words)).toMatchObject({ code: 1, complaint: expect.stringContaining(message) });
+    expect(await added()).toBe(0);
+  });
+});
+
+describe("npm run export", () => {
+  beforeEach(async () => {
+    const [shared, other] = [
+      await aContributor(stack.sql, { slug: "shared", first_name: "Shared" }),
+      await aContributor(stack.sql, { slug: "other", first_name: "Other", client_id: 2 }),
+    ];
+    await stack.sql`
+      insert into contributor_relations (contributor_id, relation_id, relation_type)
+      values (${shared.id}, ${other.id}, 'pupil')
+    `;
+  });
+
+  const first = '{"kind":"client","id":1,"name":"First"}\n';
+  const shared =
+    '{"kind":"contributor","externalId":"slug:shared","slug":"shared","public":true,"first_name":"Shared"}\n';
+  const others =
+    '{"kind":"contributor","externalId":"slug:other","slug":"other","client":2,"public":true,"first_name":"Other"}\n' +
+    '{"kind":"contributor-relation","from":"slug:shared","to":"slug:other","relation_type":"pupil"}\n';
+
+  it("prints the catalogue, and what it does apart from it", async () => {
+    const { code, output, complaint } = await run("export", []);
+
+    const second = '{"kind":"client","id":2,"name":"Second"}\n';
+    expect({ code, output }).toEqual({ code: 0, output: first + second + shared + others });
+    expect(complaint).toMatch(/^s3:\/\/transfers\/exports\/all-.* has 5 lines, \d+ bytes$/m);
+    expect(complaint).not.toContain("Skipped");
+  });
+
+  it("writes what belongs to a client to a file, and says that it is not all", async () => {
+    const { code, output, complaint } = await run("export", ["--client", "1", "--out", "first.jsonl"]);
+
+    expect({ code, output }).toEqual({ code: 0, output: "" });
+    expect(complaint).toContain("Skipped: 1 reference to other clients' records");
+    expect(await readdir(folder)).toEqual(["first.jsonl"]);
+    expect(await readFile(join(folder, "first.jsonl"), "utf8")).toBe(first + shared);
+  });
+
+  it.each([
+    [["--client", "9"], "There is no client 9"],
+    [["--client", "first"], "--client takes a client's id, not first"],
+    [both, "--url and --data are for the local service"],
+    [["--out", tmpdir()], `${tmpdir()} is a directory, not a file\n`],
+    [["--out", "nowhere/all.jsonl"], "There is no file or directory nowhere\n"],
+  ])("fails with %j, and writes nothing", async (words, message) => {
+    const { code, output, complaint } = await run("export", ["--out", "all.jsonl", ...words]);
+
+    expect({ code, output }).toEqual({ code: 1, output: "" });
+    expect(complaint).toContain(message);
+    expect(await readdir(folder)).toEqual([]);
+    // It has not let the function read everything before.
+    if (words[0] === "--out") expect(complaint).toBe(message);
+  });
+
+  it("leaves no part of a file when the download breaks off", async () => {
+    const cutting = createServer((_, response) => {
+      response.writeHead(200, { "content-length": 1_000 }).write(first, () => response.destroy());
+    });
+    const { url, close } = await listenToClients(cutting);
+    const elsewhere = join(folder, "data");
+    await mkdir(elsewhere);
+    await writeCredentials(elsewhere, key, url);
+
+    const { code } = await run("export", ["--data", elsewhere, "--out", "all.jsonl"]);
+
+    await close();
+    expect(code).toBe(1);
+    expect(await readdir(folder)).toEqual(["data"]);
+  });
+});
