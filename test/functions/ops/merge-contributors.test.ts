@@ -6,7 +6,6 @@ import { aContributor, aSeries, type Columns, type Entry } from "../../support/c
 import { openDatabase } from "../../support/database.ts";
 import { differenceBy } from "../../support/difference.ts";
 import "../../support/seed.ts";
-import { aUser } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 import { contents, latestChange, undone } from "../../support/undo.ts";
 
@@ -145,7 +144,6 @@ const some = async (count: number, columns: Columns = {}) => {
   const entries = await Promise.all(Array.from({ length: count }, () => aContributor(stack.sql, columns)));
   return entries as [Entry, Entry, Entry];
 };
-const tags = async () => (await stack.sql`delete from stale_tags returning tag`).map(({ tag }) => String(tag)).sort();
 const addAliases = ({ id }: Entry, ...names: readonly string[]) =>
   stack.sql`insert into contributor_aliases (contributor_id, name) select ${id}, unnest(${names}::text[])`;
 const addLinks = ({ id }: Entry, ...urls: readonly string[]) => stack.sql`
@@ -210,7 +208,7 @@ async function add(
 }
 
 describe("ops-merge-contributors", () => {
-  it("moves what the model says, returns it, and is undone and made again", async () => {
+  it("moves what the model says, returns it, also of a dry run, and is undone and made again", async () => {
     const property = fc.asyncProperty(fc.array(drawn, { minLength: 6, maxLength: 6 }), steps, async (all, merges) => {
       const entries = await add(all);
       const done: { readonly before: unknown; readonly after: unknown; readonly change: number }[] = [];
@@ -219,19 +217,16 @@ describe("ops-merge-contributors", () => {
         const [kept, ...merged] = unique([keep, ...others]).map((index) => entries[index] as Entry);
         if (!kept || merged.length === 0 || [kept, ...merged].some(({ id }) => !before[id])) continue;
         const rows = await contents(stack.sql);
-        const { added, filled, change } = await merge(kept, merged);
+        const tried = await merge(kept, merged, { dryRun: true });
+        expect(await contents(stack.sql)).toEqual(rows);
+        const result = await merge(kept, merged);
+        const { added, filled, change } = result;
+        expect({ ...tried, change }).toEqual(result);
         const after = await people();
         done.push({ before: rows, after: await contents(stack.sql), change });
 
-        expect(inOrder(after)).toEqual(
-          inOrder(
-            mergedPeople(
-              before,
-              kept.id,
-              merged.map(({ id }) => id),
-            ),
-          ),
-        );
+        const ids = merged.map(({ id }) => id);
+        expect(inOrder(after)).toEqual(inOrder(mergedPeople(before, kept.id, ids)));
         const [was, is] = [before[kept.id], after[kept.id]] as [Person, Person];
         expect({ ...was.fields, ...filled }).toEqual(is.fields);
         expect(added).toMatchObject({
@@ -271,19 +266,21 @@ describe("ops-merge-contributors", () => {
 describe("ops-merge-contributors refuses, and changes nothing,", () => {
   const numbers = Array.from({ length: 101 }, (_, number) => number + 2);
 
-  it.each<[string, number, readonly unknown[], string | RegExp, object?]>([
-    ["nobody", 1, [], "Invalid payload: merge: Nobody is there"],
-    ["more than a hundred", 1, numbers, "Invalid payload: merge: More than 100"],
+  it.each<[string, number, readonly unknown[], string, object?]>([
+    ["nobody", 1, [], "merge: Nobody is there"],
+    ["more than a hundred", 1, numbers, "merge: More than 100"],
     ["one that does not exist", 1, [999_999], "Contributor 999999 does not exist"],
     ["into one that does not exist", 999_999, [1], "Contributor 999999 does not exist"],
-    ["itself", 1, [1], /merge: The kept one is there, too/],
-    ["the same one twice", 1, [2, 2], /merge: An id is there twice/],
-    ["an id that is none", 1, ["x"], /merge.0: /],
-    ["a misspelt field", 1, [2], /Unrecognized key: "dryrun"/, { dryrun: true }],
+    ["itself", 1, [1], "merge: The kept one is there, too"],
+    ["the same one twice", 1, [2, 2], "merge: An id is there twice"],
+    ["a misspelt field", 1, [2], 'Unrecognized key: "dryrun"', { dryrun: true }],
   ])("%s", async (_, keep, merge, message, more) => {
-    await stack.sql`insert into contributors (id, first_name, slug) overriding system value values (1, 'One', 'one') on conflict do nothing`;
+    await stack.sql`
+      insert into contributors (id, first_name, slug) overriding system value values (1, 'One', 'one')
+      on conflict do nothing
+    `;
 
-    expect(await refusal(keep, merge, more)).toMatch(message);
+    expect(await refusal(keep, merge, more)).toContain(message);
   });
 
   it.each([
@@ -351,8 +348,7 @@ describe("ops-merge-contributors: former slugs", () => {
     const [kept, one] = await some(2);
     await merge(kept, [one]);
 
-    const byOwn = await lookUp(kept.slug);
-    const byFormer = await lookUp(one.slug);
+    const [byOwn, byFormer] = [await lookUp(kept.slug), await lookUp(one.slug)];
 
     expect([byFormer.status, byFormer.body]).toEqual([200, byOwn.body]);
     const current = `/contributor/slug/${kept.slug}`;
@@ -406,27 +402,6 @@ describe("ops-merge-contributors: former slugs", () => {
 });
 
 describe("ops-merge-contributors: the ledger", () => {
-  it("has no row of a dry run, which returns the same and writes nothing", async () => {
-    const [kept, one, friend] = await some(3, { image: null });
-    const user = await aUser(stack.sql);
-    await stack.sql`
-      insert into contributor_locks (contributor_id, editor_id, expires_at) values (${one.id}, ${user.id}, now())
-    `;
-    await addAliases(one, "Alias");
-    await describeIn(one, "English", "d");
-    await relate(friend, one);
-    await work(one, await aSeries(stack.sql), "art");
-    await tags();
-    let tried: unknown;
-
-    const difference = await differenceBy(stack.sql, async () => {
-      tried = await merge(kept, [one], { dryRun: true });
-    });
-
-    expect([...difference, ...(await tags())]).toEqual([]);
-    expect({ ...Object(tried), change: expect.any(Number) }).toEqual(await merge(kept, [one]));
-  });
-
   it("has one row with who did it, why, and the result, also when the response to the change is lost", async () => {
     const [kept, one] = await some(2);
     stack.dataApi.intercept(({ attempt, number }) =>
@@ -522,42 +497,5 @@ describe("ops-merge-contributors: all or nothing", () => {
       const made = aliases.filter((_, index) => edits[index]?.status === 200);
       expect((await person(kept)).aliases.filter((name) => name.length === 1)).toEqual(made);
     }
-  });
-});
-
-describe("ops-merge-contributors: a hundred contributors with series each", () => {
-  it("become one, also if they are in the same series with other roles, or the kept one is, and are undone", async () => {
-    const [kept] = await some(1);
-    const merged = await stack.sql<Entry[]>`
-      insert into contributors (first_name, slug, public)
-      select 'Series ' || n, 'in-series-' || n, true from generate_series(1, 100) as n
-      returning id, slug
-    `;
-    const ids = merged.map(({ id }) => id);
-    await stack.sql`
-      insert into series (name, slug) select 'Series ' || n, 'series-' || n from generate_series(1, 1000) as n
-    `;
-    // Each series has two of them, with different roles.
-    await stack.sql`
-      insert into series_contributors (contributor_id, series_id, role)
-      select contributor, series.id, case when place <= 50 then 'story' else 'art' end
-      from
-        unnest(${ids}::bigint[]) with ordinality as merged (contributor, place)
-        cross join generate_series(1, 20) as n
-        join series on series.slug = 'series-' || place % 50 * 20 + n
-      union all
-      select ${kept.id}::bigint, id, 'letters' from series where slug ~ '^series-[0-9]+$' and id % 2 = 0
-    `;
-    const before = await contents(stack.sql);
-
-    const { added, change } = await merge(kept, merged);
-
-    expect(added).toMatchObject({ aliases: { length: 100 }, series: 500, roles: 500 });
-    const roles = await stack.sql`
-      select distinct role from series_contributors where contributor_id = ${kept.id} order by role
-    `;
-    expect(roles).toEqual([{ role: "letters, story, art" }, { role: "story, art" }]);
-    await undone(stack, change);
-    expect(await contents(stack.sql)).toEqual(before);
   });
 });
