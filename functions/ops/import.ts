@@ -9,7 +9,7 @@ import { repairFunction } from "../../lib/operators/repair-function.ts";
  */
 export const handler = repairFunction(
   "ops/import",
-  async ({ format: _, seconds, ...input }, context): Promise<ImportReport> =>
+  async ({ seconds, ...input }, context): Promise<ImportReport> =>
     await importFile(input, { ...context, deadline: stopAt(context, seconds) }),
 );
 

@@ -329,7 +329,9 @@ create function import_records(request request) returns outcome
     input jsonb = request.input;
     file text = input ->> 'source';
     import imports;
-    counts jsonb;
+    added_count bigint;
+    changed_count bigint;
+    new_refusals jsonb;
     outcome outcome;
   begin
     perform lock_name('import');
@@ -346,45 +348,41 @@ create function import_records(request request) returns outcome
     end if;
 
     -- A line is refused once, for what comes first.
-    counts = (
-      select jsonb_build_object(
-        'first', input -> 'first',
-        'last', input -> 'last',
-        'added', count(*) filter (where operation = 'added'),
-        'changed', count(*) filter (where operation = 'changed'),
-        'unchanged', cast(input ->> 'last' as bigint) - cast(input ->> 'first' as bigint) + 1 - count(*),
-        'refusals', coalesce(
-          jsonb_agg(jsonb_build_object('line', line, 'field', field, 'reason', reason) order by line)
-            filter (where operation = 'refused'),
-          '[]'
-        )
+    select
+      count(*) filter (where operation = 'added'),
+      count(*) filter (where operation = 'changed'),
+      coalesce(
+        jsonb_agg(jsonb_build_object('line', line, 'field', field, 'reason', reason) order by line)
+          filter (where operation = 'refused'),
+        '[]'
       )
+    into added_count, changed_count, new_refusals
+    from (
+      select distinct on (line) *
       from (
-        select distinct on (line) *
-        from (
-          select line, 'refused', field, reason, 0
-          from jsonb_to_recordset(input -> 'refusals') as unread (line bigint, field text, reason text)
-          union all
-          select line, operation, format(input -> 'fields' ->> column_name, place - 1), reason, rank
-          from
-            import_lines(
-              array(select line from jsonb_populate_recordset(cast(null as import_line), input -> 'lines') as line)
-            ) with ordinality as outcome (line, operation, column_name, place, reason, rank)
-        ) as listed (line, operation, field, reason, rank)
-        order by line, rank
-      ) as first
-    );
-    outcome = operated(request, counts);
+        select line, 'refused', field, reason, 0
+        from jsonb_to_recordset(input -> 'refusals') as unread (line bigint, field text, reason text)
+        union all
+        select line, operation, format(input -> 'fields' ->> column_name, place - 1), reason, rank
+        from
+          import_lines(
+            array(select line from jsonb_populate_recordset(cast(null as import_line), input -> 'lines') as line)
+          ) with ordinality as outcome (line, operation, column_name, place, reason, rank)
+      ) as listed (line, operation, field, reason, rank)
+      order by line, rank
+    ) as first;
+    outcome = operated(request, jsonb_build_object('refusals', new_refusals));
     insert into imports (source) values (file) on conflict (source) do nothing;
     update imports
     set
       position = cast(input ->> 'end' as bigint),
       lines = cast(input ->> 'last' as bigint),
-      added = added + cast(counts -> 'added' as bigint),
-      changed = changed + cast(counts -> 'changed' as bigint),
-      unchanged = unchanged + cast(counts -> 'unchanged' as bigint),
-      refused = refused + jsonb_array_length(counts -> 'refusals'),
-      refusals = jsonb_path_query_array(refusals || (counts -> 'refusals'), '$[0 to 99]'),
+      added = added + added_count,
+      changed = changed + changed_count,
+      unchanged = unchanged + cast(input -> 'count' as bigint) - added_count - changed_count
+        - jsonb_array_length(new_refusals),
+      refused = refused + jsonb_array_length(new_refusals),
+      refusals = jsonb_path_query_array(refusals || new_refusals, '$[0 to 99]'),
       is_done = cast(input ->> 'isDone' as boolean),
       moved_at = now(),
       key = request.key,

@@ -9,10 +9,8 @@ export interface Meaning {
   readonly column?: string;
   /** The table of the record that it refers to. */
   readonly parent?: string;
-  /** The table of the elements of a list. */
-  readonly table?: string;
-  /** The order of a list in an export. Default: by ids. */
-  readonly order?: string;
+  /** Where the elements of a list are stored. */
+  readonly list?: Omit<List, "field">;
 }
 const meanings = z.registry<Meaning>();
 
@@ -52,22 +50,21 @@ function columnOf(field: string | undefined, schema: z.core.$ZodType, { column, 
   return { field, name: column ?? field ?? "", parent, empty };
 }
 
-function listOf(field: string, schema: z.core.$ZodType): readonly List[] {
-  const array = bare(schema);
-  const { table, order = `${table}.id`, column } = meaningOf(schema);
-  if (!(array instanceof z.ZodMiniArray) || table === undefined) return [];
-  const { element } = array._zod.def;
-  const columns = fieldsOf(element).map(([name, each]) => columnOf(name, each, meaningOf(each)));
-  const only = column === undefined ? meaningOf(element) : meaningOf(schema);
-  return [{ field, table, order, columns: columns.length > 0 ? columns : [columnOf(undefined, element, only)] }];
+/** Where elements are stored: the fields of an object, or the only value, also by what is said of all of them. */
+export function columnsOf(element: z.core.$ZodType, only: Meaning): readonly Column[] {
+  const fields = fieldsOf(element);
+  if (fields.length === 0) return [columnOf(undefined, element, { ...meaningOf(element), ...only })];
+  return fields.map(([field, schema]) => columnOf(field, schema, meaningOf(schema)));
 }
 
 /** Where the database keeps the fields of lines. */
 export function tableOf(table: string, fields: readonly (readonly [string, z.core.$ZodType])[]): LineTable {
-  const lists = fields.flatMap(([field, schema]) => listOf(field, schema));
-  const isColumn = ([field]: readonly [string, unknown]) => lists.every((each) => each.field !== field);
-  const columns = fields.filter(isColumn).map(([field, schema]) => columnOf(field, schema, meaningOf(schema)));
-  return { table, columns, lists };
+  const stored = fields.map(([field, schema]) => ({ field, schema, ...meaningOf(schema) }));
+  return {
+    table,
+    columns: stored.flatMap(({ list, field, schema, ...more }) => (list ? [] : [columnOf(field, schema, more)])),
+    lists: stored.flatMap(({ list, field }) => (list ? [{ field, ...list }] : [])),
+  };
 }
 
 /** The schema of a field, or of an element. */

@@ -13,7 +13,7 @@ import {
 } from "../contract/parameters.ts";
 import { slugOf } from "../contract/slug.ts";
 import type { Column } from "../queries/catalogue.ts";
-import { expectationOf, type Meaning, meaning, schemaIn, tableOf } from "./catalogue-fields.ts";
+import { columnsOf, expectationOf, type Meaning, meaning, schemaIn, tableOf } from "./catalogue-fields.ts";
 import { quotation } from "./excerpts.ts";
 
 /*
@@ -61,9 +61,11 @@ const or = <S extends z.ZodMiniType, const Empty>(schema: S, empty: Empty) =>
   );
 const orNull = <S extends z.ZodMiniType>(schema: S) => or(schema, null);
 
-interface ListMeaning extends Meaning {
+interface ListMeaning extends Pick<Meaning, "column" | "parent"> {
   /** No two elements have the same value of this field, or none: are the same. */
   readonly distinct?: string | null;
+  /** The order in an export. Default: by ids. */
+  readonly order?: string;
 }
 
 /** A list in a table of its own. */
@@ -71,13 +73,14 @@ function list<S extends z.ZodMiniType>(
   table: string,
   element: S,
   max: number,
-  { distinct, ...more }: ListMeaning = {},
+  { distinct, order = `${table}.id`, ...only }: ListMeaning = {},
 ) {
   const keyOf = (value: unknown) => (distinct ? Object(value)[distinct] : value);
   const isFine = (values: readonly unknown[]) =>
     distinct === undefined || new Set(values.map(keyOf)).size === values.length;
   const expected = `a list of at most ${max} elements${distinct === undefined ? "" : `, each with another ${distinct ?? "value"}`}`;
-  return or(meaning(z.array(element).check(z.maxLength(max), z.refine(isFine)), expected, { table, ...more }), []);
+  const array = z.array(element).check(z.maxLength(max), z.refine(isFine));
+  return or(meaning(array, expected, { list: { table, order, columns: columnsOf(element, only) } }), []);
 }
 
 /** A kind of lines, which are rows of this table. */

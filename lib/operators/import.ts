@@ -76,7 +76,7 @@ async function importBatch(
     source,
     by,
     reason,
-    first: lines[0]?.number ?? 1,
+    count: lines.length,
     last: lines.at(-1)?.number ?? 0,
     position: lines[0]?.start ?? 0,
     end: lines.at(-1)?.end ?? 0,

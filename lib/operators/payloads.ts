@@ -72,7 +72,6 @@ export const payloads = {
   "ops/import": z.strictObject({
     /** A file as s3://BUCKET/KEY, or lines of JSON (README.md, "Lines of a catalogue"). */
     source: z.string().check(z.minLength(1)),
-    format: z._default(z.literal("jsonl"), "jsonl"),
     /** Returns then, although lines are left. */
     seconds: z.optional(z.int().check(z.minimum(1), z.maximum(900))),
     ...repair,
