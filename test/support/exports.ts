@@ -2,6 +2,7 @@ import { GetObjectCommand, ListObjectVersionsCommand, S3Client } from "@aws-sdk/
 import { transferBucket } from "../../infra/local/stage/functions.ts";
 import { type CatalogueLine, parseLine } from "../../lib/operators/catalogue-lines.ts";
 import { key } from "./environment.ts";
+import { operate } from "./operate.ts";
 import type { Stack } from "./stack.ts";
 
 export interface Exported {
@@ -15,12 +16,8 @@ export interface Exported {
 export const s3Of = ({ s3 }: Pick<Stack, "s3">): S3Client =>
   new S3Client({ endpoint: s3?.url ?? "", credentials: key, forcePathStyle: true });
 
-/** @throws with the function's message if it fails */
-export async function exportFrom({ lambda }: Pick<Stack, "lambda">, payload: object = {}): Promise<Exported> {
-  const invocation = await lambda.invoke("ops-export", payload);
-  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-  return invocation.result as Exported;
-}
+export const exportFrom = (stack: Pick<Stack, "lambda">, payload: object = {}): Promise<Exported> =>
+  operate(stack, "ops-export", payload);
 
 export async function exportedText(stack: Stack, { target }: Exported): Promise<string> {
   const Key = target.split("/").slice(3).join("/");
@@ -49,17 +46,4 @@ export const linesOf = (text: string): readonly CatalogueLine[] =>
 export function recordOf(line: CatalogueLine): string | undefined {
   if (line.kind === "client") return `client ${line.id}`;
   return "externalId" in line ? `${line.kind} ${line.externalId}` : undefined;
-}
-
-/** The records to which a line refers. */
-export function referencesOf(line: CatalogueLine): readonly string[] {
-  if ("to" in line) return [line.from, line.to].map((each) => `${line.kind.replace("-relation", "")} ${each}`);
-  const scope = "client" in line && line.client ? [`client ${line.client}`] : [];
-  if (line.kind !== "series") return scope;
-  const { contributors = [], publishers = [] } = line;
-  return [
-    ...scope,
-    ...contributors.map(({ contributor }) => `contributor ${contributor}`),
-    ...publishers.map((each) => `publisher ${each}`),
-  ];
 }

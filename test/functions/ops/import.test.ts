@@ -4,8 +4,9 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { transferBucket } from "../../../infra/local/stage/functions.ts";
 import type { ImportReport as Report } from "../../../lib/operators/import-report.ts";
 import { useAdministrator } from "../../support/callers.ts";
-import { aContributor, aPublisher, aSeries } from "../../support/catalogue.ts";
+import { aContributor } from "../../support/catalogue.ts";
 import { identifier } from "../../support/database.ts";
+import { operate } from "../../support/operate.ts";
 import { startStack, useStack } from "../../support/stack.ts";
 import { contents, rowsOf } from "../../support/undo.ts";
 
@@ -19,11 +20,7 @@ type Line = object | string;
 const textOf = (lines: readonly Line[]) =>
   lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("");
 
-async function run(payload: object, { lambda } = stack): Promise<Report> {
-  const invocation = await lambda.invoke("ops-import", payload);
-  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-  return invocation.result as Report;
-}
+const run = (payload: object, by = stack): Promise<Report> => operate(by, "ops-import", payload);
 const importing = (...lines: readonly Line[]) => run({ source: textOf(lines) });
 
 const lineOf =
@@ -176,23 +173,6 @@ describe("ops-import", () => {
     });
   });
 
-  it("finds records without an external id by their slugs, and gives them none", async () => {
-    const { slug } = await aContributor(stack.sql);
-    const [house, work] = [await aPublisher(stack.sql), await aSeries(stack.sql)];
-    const lines = [
-      publisher(`slug:${house.slug}`, { slug: house.slug }),
-      contributor(`slug:${slug}`, { gender: "female" }),
-      series(`slug:${work.slug}`, { origin: "Japan", publishers: [`slug:${house.slug}`] }),
-      relation(`slug:${slug}`, "c1"),
-    ];
-
-    expect(await importing(...lines)).toMatchObject({ added: 1, changed: 2, unchanged: 1, refusedCount: 0 });
-    expect(await importing(...lines)).toMatchObject({ added: 0, changed: 0, unchanged: 4 });
-
-    const rows = await stack.sql`select external_id, gender from contributors where slug = ${slug}`;
-    expect(rows).toEqual([{ external_id: null, gender: "female" }]);
-  });
-
   it("gives a new record the slug that its external id says, so that an export never names two records alike", async () => {
     const named = (externalId: string, fields: object = {}) => [
       publisher(externalId, { name: "Robert", ...fields }),
@@ -238,7 +218,6 @@ describe("A line is refused, and the others are done:", () => {
   const somebody = (fields: object) => contributor("new", { first_name: "Somebody", ...fields });
   const house = (fields: object) => publisher("new", { name: "A", ...fields });
   const work = (fields: object) => series("new", { name: "A", ...fields });
-  const client = (name: string) => `{"kind":"client","id":8,"name":"A","${name}":1}`;
   const another = "another record has it";
   const unknown = "there is none, neither in the database nor on an earlier line";
 
@@ -249,15 +228,18 @@ describe("A line is refused, and the others are done:", () => {
     await stack.sql`insert into images_to_remove (key) values ('avatars/gone.webp')`;
   });
 
-  it.each<[line: Line, field: string | null, reason: string]>([
+  const refusals: readonly (readonly [line: Line, field: string | null, reason: string])[] = [
     ['{"kind":', null, "expected JSON: "],
     ["", null, "expected a JSON object, not an empty line"],
     [`${JSON.stringify(somebody({}))}\r`, null, "expected lines that end with LF, not with CR LF"],
     ["𠮷野家, publisher", null, '"𠮷野家, publisher" is not valid JSON'],
     ['{"kind":\0"client"}', null, "expected JSON: "],
-    [client("\\ud800"), "\ufffd", "is no field of such a line"],
-    [client("a\\u0000"), "a\ufffd", "is no field of such a line"],
-    [client("é".repeat(900_000)), `${"é".repeat(99)}…`, "is no field of such a line"],
+    ['{"kind":"client","id":8,"name":"A","a\\u0000":1}', "a\ufffd", "is no field of such a line"],
+    [
+      { kind: "client", id: 8, name: "A", ["é".repeat(900_000)]: 1 },
+      `${"é".repeat(99)}…`,
+      "is no field of such a line",
+    ],
     [contributor("new"), "first_name", "a new record needs it"],
     [publisher("new"), "name", "a new record needs it"],
     [somebody({ first_name: "OSAMU", last_name: "tezuka " }), "first_name", "another contributor has this name"],
@@ -277,23 +259,26 @@ describe("A line is refused, and the others are done:", () => {
     [relation("nobody", "c1"), "from", unknown],
     [{ kind: "publisher-relation", from: "p1", to: "nobody", type: "x" }, "to", unknown],
     [relation("c1", "c1"), "to", "expected another record, not the same one"],
-  ])("%j", async (line, field, reason) => {
+  ];
+
+  it("each for a field, with a reason", async () => {
     const before = await rowsOf(stack.sql);
 
-    const report = await importing({ kind: "client", id: 1, name: "First" }, line, catalogue[0] ?? "");
+    const report = await importing(...refusals.map(([line]) => line), ...catalogue);
 
-    expect(report).toMatchObject({ lines: 3, added: 0, changed: 0, unchanged: 2, refusedCount: 1 });
-    expect(report.refused).toEqual([{ line: 2, field, reason: expect.stringContaining(reason) }]);
+    expect(report).toMatchObject({ added: 0, changed: 0, unchanged: catalogue.length, refusedCount: refusals.length });
+    expect(report.refused).toEqual(
+      refusals.map(([, field, reason], index) => ({ line: index + 1, field, reason: expect.stringContaining(reason) })),
+    );
     expect(await rowsOf(stack.sql)).toEqual(before);
   });
 
   it("that is no UTF-8, or begins with a byte order mark", async () => {
-    const [head, tail] = ['\ufeff{"kind":"client","id":8,"name":"A"}\n{"kind":"client","id":8,"name":"', '"}\n'];
-    const bytes = [head, Buffer.from([0xc3, 0x28]), tail, '{"kind":"client","id":8,"name":"C"}'].map((each) =>
-      Buffer.from(each),
-    );
+    const lines = ["\ufeff", "\u00c3(", "C"].map((name) => `{"kind":"client","id":8,"name":"${name}"}\n`);
+    const text = Buffer.from(`\ufeff${lines.join("")}`);
+    text[text.indexOf(0x83)] = 0x28;
 
-    const { refused } = await run({ source: await put("bytes", Buffer.concat(bytes)) });
+    const { refused } = await run({ source: await put("bytes", text) });
 
     expect(refused).toEqual([
       { line: 1, field: null, reason: "expected no byte order mark at the beginning" },
@@ -481,6 +466,13 @@ describe("An import", () => {
     expect(await stack.sql`select count(*) from contributor_descriptions`).toEqual([{ count: 240 }]);
   });
 
+  it("of lines with many short elements sends no more at once than the Data API takes", async () => {
+    const tags = Array.from({ length: 200 }, (_, number) => `t${number}`);
+    const lines = Array.from({ length: 250 }, (_, number) => series(`s${number}`, { name: "S", tags }));
+
+    expect(await importing(...lines)).toMatchObject({ added: 250 });
+  });
+
   it("of a file that is put there anew begins anew, and of an empty one has nothing to do", async () => {
     expect(await run({ source: await put("again", textOf(many(2))) })).toMatchObject({ added: 2 });
     expect(await run({ source: await put("again", textOf(many(3))) })).toMatchObject({ added: 1, unchanged: 2 });
@@ -491,7 +483,6 @@ describe("An import", () => {
     [{ source: "s3://transfers/none.jsonl" }, /^s3:\/\/transfers\/none.jsonl cannot be read: there is no such object/],
     [{ source: "s3://elsewhere/file.jsonl" }, /^s3:\/\/elsewhere\/file.jsonl cannot be read: there is no such object/],
     [{ source: "s3://transfers" }, "`source` is neither s3://BUCKET/KEY nor lines of JSON"],
-    [{ source: "{}", format: "csv" }, 'Invalid payload: format: Invalid input: expected "jsonl"'],
     [{}, /^Invalid payload: source: /],
   ])("fails for %j", async (payload, message) => {
     await expect(run(payload)).rejects.toThrow(message);
@@ -506,17 +497,12 @@ describe("A dry run", () => {
       { kind: "client", id: 70, name: "Seventy" },
       contributor("c1", { image: "avatars/other.webp" }),
       contributor("own", { slug: "own", first_name: "İstanbul Weiß", image: "avatars/one.webp" }),
-      publisher("p3", { name: "Kodansha" }),
       ...many(300, (number) => (number > 290 ? { client: 70, public: 5 } : { client: 70 })),
       contributor("second", { first_name: "i̇stanbul WEISS" }),
       relation("second", "many-1"),
-      relation("many-1", "many-2"),
       contributor("third", { slug: "own", first_name: "Third" }),
       publisher("p4", { name: "House", slug: "own", image: "avatars/one.webp" }),
-      publisher("p5", { name: "House", slug: "own" }),
-      series("s2", { name: "Two", volumes: [{ number: 1, cover: "avatars/other.webp" }] }),
       series("s1", { contributors: [{ contributor: "c1", role: "author" }, { contributor: "many-4" }] }),
-      contributor("c1", { image: "avatars/other.webp", gender: "any" }),
       contributor("many-3", { gender: "female" }),
     ];
     const state = async () => ({
@@ -529,9 +515,8 @@ describe("A dry run", () => {
 
     expect(await state()).toEqual(before);
     expect(tried).toEqual(await run({ source: textOf(lines) }));
-    expect(tried).toMatchObject({ isDone: true, added: 296, changed: 4 });
-    const refused = ["305 first_name", "306 from", "308 slug", "309 image", "311 volumes.0.cover"];
-    expect(refusedFields(tried).slice(9)).toEqual(refused);
+    expect(tried).toMatchObject({ isDone: true, added: 293, changed: 3 });
+    expect(refusedFields(tried).slice(9)).toEqual(["304 first_name", "305 from", "306 slug", "307 image"]);
   });
 
   it("takes no locks of names, of which PostgreSQL has too few for twenty thousand lines", async () => {

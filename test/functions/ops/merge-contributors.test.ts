@@ -6,27 +6,22 @@ import { aContributor, aSeries, type Columns, type Entry } from "../../support/c
 import { openDatabase } from "../../support/database.ts";
 import { differenceBy } from "../../support/difference.ts";
 import "../../support/seed.ts";
+import { operate } from "../../support/operate.ts";
 import { useStack } from "../../support/stack.ts";
 import { contents, latestChange, undone } from "../../support/undo.ts";
 
 const stack = useStack();
 const administrator = useAdministrator(stack);
 
-const invoke = (payload: object) => stack.lambda.invoke("ops-merge-contributors", payload);
-
 /** Merges, and gives the result. */
-async function merge(keep: Entry, merged: readonly Entry[], options: object = {}) {
-  const invocation = await invoke({ keep: keep.id, merge: merged.map(({ id }) => id), ...options });
-  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-  // biome-ignore lint/suspicious/noExplicitAny: the result is compared
-  return invocation.result as any;
-}
+const merge = (keep: Entry, merged: readonly Entry[], options: object = {}) =>
+  operate(stack, "ops-merge-contributors", { keep: keep.id, merge: merged.map(({ id }) => id), ...options });
 
 /** The message with which a merge is refused, which changes nothing. */
 async function refusal(keep: number, merge: readonly unknown[], more: object = {}): Promise<string> {
   let message = "";
   const difference = await differenceBy(stack.sql, async () => {
-    const invocation = await invoke({ keep, merge, ...more });
+    const invocation = await stack.lambda.invoke("ops-merge-contributors", { keep, merge, ...more });
     message = "error" in invocation ? invocation.error.errorMessage : "It was merged";
   });
   expect(difference).toEqual([]);
@@ -433,8 +428,7 @@ describe("ops-merge-contributors: external ids", () => {
     expect(filled).toEqual({ external_id: first });
     for (const externalId of ["slug:said", first, second, `slug:${without.slug}`]) {
       const source = JSON.stringify({ kind: "contributor", externalId, gender: externalId });
-      const imported = await stack.lambda.invoke("ops-import", { source });
-      expect(imported).toMatchObject({ result: { added: 0, changed: 1 } });
+      expect(await operate(stack, "ops-import", { source })).toMatchObject({ added: 0, changed: 1 });
       expect((await person(kept)).fields).toMatchObject({ gender: externalId });
     }
   });

@@ -130,12 +130,4 @@ describe.skipIf(spawnSync("python3", ["--version"]).status !== 0)("npm run impor
     ])
       expect(output).toContain(part);
   });
-
-  it("changes nothing if it is not confirmed", async () => {
-    const { code, output } = await run([await fileOf(short), "--stage", "prod"], { by: terminal, typed: "n\n" });
-
-    expect(code).toBe(1);
-    expect(output).toContain("Nothing was invoked");
-    expect(built.seen()).toEqual([]);
-  });
 });

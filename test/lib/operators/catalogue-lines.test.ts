@@ -62,13 +62,15 @@ describe("A line of a catalogue", () => {
   const links = "an http or https address of at most 2,000 characters";
   const key = /^expected the key of an object in the bucket/;
 
+  const alias = { title: "A", language: "ja" };
+  const described = (description: string) => ({ language: "en", description });
+
   it.each([
     [{ kind: "client", name: "A" }, "id", "a positive integer"],
     [{ kind: "client", id: 2 ** 53, name: "A" }, "id", "a positive integer"],
     [{ kind: "client", id: 1, name: null }, "name", name],
     [{ ...publisher, externalId: "a b" }, "externalId", /^expected your own name/],
     [{ ...publisher, externalId: "a\u200b" }, "externalId", /^expected your own name/],
-    [{ ...publisher, externalId: "a".repeat(256) }, "externalId", /^expected your own name/],
     [{ ...publisher, slug: "a/b" }, "slug", /^expected its name in addresses/],
     [{ ...publisher, name: "a\u202eb" }, "name", name],
     [{ ...publisher, client: "1" }, "client", /^expected the id of a client/],
@@ -76,45 +78,21 @@ describe("A line of a catalogue", () => {
     [{ ...publisher, founding_date: "1900-02-29" }, "founding_date", "a date as 1909-12-31, or null"],
     [{ ...publisher, image: "a/../b.webp" }, "image", key],
     [{ ...publisher, image: "https://example.com/a.webp" }, "image", key],
-    [{ ...publisher, image: `a${"b".repeat(255)}` }, "image", key],
-    [
-      { ...publisher, aliases: [{ title: "A", language: "ja" }, { title: "B" }] },
-      "aliases.1.language",
-      /^expected a lang/,
-    ],
     [{ ...publisher, aliases: ["A"] }, "aliases.0", /^expected an object with title, language$/],
     [{ ...publisher, founded: "1909" }, "founded", /^is no field of such a line$/],
-    [
-      { ...publisher, aliases: [{ title: "A", language: "ja", id: 1 }] },
-      "aliases.0.id",
-      /^is no field of such a line$/,
-    ],
+    [{ ...publisher, aliases: [{ ...alias, id: 1 }] }, "aliases.0.id", /^is no field of such a line$/],
+    [{ ...publisher, aliases: [alias, { title: "B" }] }, "aliases.1.language", /^expected a language/],
     [{ ...contributor, first_name: null }, "first_name", name],
     [{ ...contributor, public: 1 }, "public", "true or false, or null"],
     [{ ...contributor, links: ["https://a.example", "ftp://b.example"] }, "links.1", links],
     [{ ...contributor, links: Array(51).fill("a.example") }, "links", "a list of at most 50 elements, or null"],
-    [{ ...contributor, aliases: Array(201).fill("a") }, "aliases", "a list of at most 200 elements, or null"],
     [{ ...contributor, aliases: ["a", null] }, "aliases.1", name],
-    [
-      { ...contributor, descriptions: [{ language: "en", description: "a\u0000" }] },
-      "descriptions.0.description",
-      /^expected text/,
-    ],
-    [
-      { ...contributor, descriptions: Array(41).fill({ language: "en", description: "a" }) },
-      "descriptions",
-      "a list of at most 40 elements, or null",
-    ],
+    [{ ...contributor, descriptions: [described("a\u0000")] }, "descriptions.0.description", /^expected text/],
     [{ kind: "publisher-relation", from: "a", to: "b", type: "" }, "type", name],
     [{ ...series, volumes: [{ number: 2 ** 31 }] }, "volumes.0.number", "an integer of 32 bits"],
     [{ ...series, volumes: [{ number: 1 }, { number: 1, nsfw: 1 }] }, "volumes", /each with another number, or null$/],
     [{ ...series, volumes: [{ number: 1, aspect_ratio: 0 }] }, "volumes.0.aspect_ratio", /^expected a positive number/],
     [{ ...series, volumes: [{ number: 1, nsfw: true }] }, "volumes.0.nsfw", "0 or 1, or null"],
-    [
-      { ...series, contributors: [{ contributor: "a" }, { contributor: "a", role: "b" }] },
-      "contributors",
-      /each with another contributor, or null$/,
-    ],
     [{ ...series, publishers: ["a", "a"] }, "publishers", /each with another value, or null$/],
   ])("%j is refused for %s", (line, field, reason) => {
     expect(parse(line)).toEqual({
