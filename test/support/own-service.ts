@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { dirname } from "node:path";
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, inject } from "vitest";
 import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
@@ -11,8 +10,8 @@ import { errorOf } from "../../infra/aws-local/test/emulator.ts";
 import { settingsOf } from "../../infra/local/stage/functions.ts";
 import { newSecrets } from "../../infra/local/stage/secrets.ts";
 import { openDatabase, type Sql } from "./database.ts";
-import { startEmptyPostgres } from "./empty-cluster.ts";
 import { key, useDatabase } from "./environment.ts";
+import { type OwnPostgres, startOwnPostgres } from "./own-postgres.ts";
 
 const database = "colophon";
 
@@ -21,13 +20,11 @@ const database = "colophon";
  * server has none of the roles, which would belong to all its databases.
  */
 export function useOwnService() {
-  let cluster: Awaited<ReturnType<typeof startEmptyPostgres>>;
+  let cluster: OwnPostgres;
   const service = {
     superuser: {} as Sql,
     /** The server as the owner of the database. */
     ownerUrl: "",
-    /** A directory that goes with it. */
-    directory: "",
     dataApi: {} as DataApi,
     lambda: {} as Lambda,
     secrets: {} as Logins,
@@ -56,16 +53,15 @@ export function useOwnService() {
     await service.dataApi.close?.();
   };
   beforeAll(async () => {
-    cluster = await startEmptyPostgres();
+    cluster = await startOwnPostgres();
     service.superuser = openDatabase(`${cluster.url}/postgres`, { max: 1 });
-    service.directory = dirname(cluster.directory);
     service.ownerUrl = await createOwnedDatabase(cluster.url, database);
     await service.useSecrets();
   });
   afterAll(async () => {
     await close();
     await service.superuser.end();
-    await cluster.stop();
+    await cluster.remove();
   });
   return service;
 }

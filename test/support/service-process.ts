@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { freePort } from "../../infra/aws-local/http/free-port.ts";
-import { copyEmptyCluster } from "./empty-cluster.ts";
+import { copyEmptyCluster } from "./own-postgres.ts";
 
 const root = join(import.meta.dirname, "../..");
 

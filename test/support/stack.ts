@@ -104,7 +104,7 @@ export async function startStack({
   pages = [],
   variables = () => ({}),
 }: StackOptions = {}): Promise<Stack> {
-  const postgres = ownPostgres ? await startOwnPostgres() : undefined;
+  const postgres = ownPostgres ? await startOwnPostgres({ durable: true }) : undefined;
   const databaseUrl = postgres?.url ?? inject("ownerUrl");
   const copy = postgres ? undefined : await createDatabase(from);
   const database = copy?.name ?? "postgres";

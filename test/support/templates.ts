@@ -9,9 +9,9 @@ import { loadDemo } from "../../infra/local/demo/load.ts";
 import { settingsOf } from "../../infra/local/stage/functions.ts";
 import { newSecrets } from "../../infra/local/stage/secrets.ts";
 import { identifier, openDatabase } from "./database.ts";
-import { copyCluster } from "./empty-cluster.ts";
 import { key, useDatabase } from "./environment.ts";
 import { invoke } from "./invoke.ts";
+import { copyCluster } from "./own-postgres.ts";
 
 export interface Templates {
   readonly server: Postgres;

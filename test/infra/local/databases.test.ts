@@ -1,23 +1,22 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
 import { openDatabase } from "../../support/database.ts";
-import { startEmptyPostgres } from "../../support/empty-cluster.ts";
+import { type OwnPostgres, startOwnPostgres } from "../../support/own-postgres.ts";
 import { type ServiceProcess, startProcess } from "../../support/service-process.ts";
 
 // Each start is a process; other tests use the machine as well.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 const services: ServiceProcess[] = [];
-let server: Postgres;
+let server: OwnPostgres;
 
 beforeAll(async () => {
-  server = await startEmptyPostgres();
+  server = await startOwnPostgres();
 });
 
 afterAll(async () => {
   for (const service of services) await service.stop();
-  await server.stop();
+  await server.remove();
 });
 
 /** `npm start` on a database of the server, without a terminal. */

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { openDatabase } from "../../../support/database.ts";
-import { startEmptyPostgres } from "../../../support/empty-cluster.ts";
+import { startOwnPostgres } from "../../../support/own-postgres.ts";
 import { synthesis } from "../synthesis.ts";
 
 /* A PostgreSQL with the parameters that the cluster's template gives Aurora. */
@@ -10,11 +10,11 @@ import { synthesis } from "../synthesis.ts";
 const secret = "Ada Lovelace";
 
 it("PostgreSQL's log contains slow statements, and no value of a row or parameter", async () => {
-  const server = await startEmptyPostgres();
+  const server = await startOwnPostgres();
   const sql = openDatabase(`${server.url}/postgres`, { max: 1 });
   onTestFinished(async () => {
     await sql.end();
-    await server.stop();
+    await server.remove();
   });
   const log = () => readFile(join(server.directory, "server.log"), "utf8");
   const logged = (pattern: RegExp) => vi.waitFor(async () => expect(await log()).toMatch(pattern), { timeout: 30_000 });
