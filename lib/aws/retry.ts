@@ -67,17 +67,15 @@ export const timeouts = {
 } as const;
 
 /** The options of an SDK client for one attempt. */
-export type AttemptOptions = ReturnType<typeof abortAt>;
+export interface AttemptOptions {
+  readonly abortSignal: AbortSignal;
+}
 
-/** Aborts an attempt at the deadline, or earlier if it takes too long. */
-export const abortAt = (deadline: number) => ({
-  abortSignal: AbortSignal.timeout(
-    Math.floor(Math.max(0, Math.min(attemptTimeoutInMilliseconds, deadline - performance.now()))),
-  ),
-});
-
-/** `AbortSignal.timeout` costs more, and would go off after a response, too. */
-async function sendWithin<Output>(
+/**
+ * Aborts an attempt after so long, or earlier if it takes longer than any attempt may. `AbortSignal.timeout` costs more,
+ * and would go off after a response, too.
+ */
+export async function sendWithin<Output>(
   send: (options: AttemptOptions) => Promise<Output>,
   milliseconds: number,
 ): Promise<Output> {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import sql, { raw, type Sql } from "sql-template-tag";
 import {
-  abortAt,
   attemptTimeoutInMilliseconds,
   deadlineFromNow,
   operatorTimeouts,
   retry,
+  sendWithin,
   Unavailable,
 } from "../aws/retry.ts";
 import type { ChangeName, ChangeNameWithoutPermission, OperatorChangeName } from "../changes/all.ts";
@@ -108,7 +108,7 @@ export async function callOnce(
     const waitUntil = sentAt + (3 * milliseconds) / 4;
     const times = { begin_by: databaseTime(beginBy), wait_until: databaseTime(waitUntil) };
     try {
-      const rows = await send(callOf(toCall, { ...request, ...times }), abortAt(deadline));
+      const rows = await sendWithin((options) => send(callOf(toCall, { ...request, ...times }), options), milliseconds);
       clockDifference = integer(rows[0] ?? [], 3) - Date.now();
       const outcome = outcomeOf(rows);
       if (outcome.status === 503) throw new Late();

@@ -1,5 +1,5 @@
 import sql, { raw, type Sql } from "sql-template-tag";
-import { abortAt, retry } from "../aws/retry.ts";
+import { type AttemptOptions, retry, sendWithin } from "../aws/retry.ts";
 import { execute, isTransient, type Row } from "./client.ts";
 import { integer, integerOrNull, text, textOrNull } from "./read.ts";
 import { type Send, transaction } from "./transaction.ts";
@@ -83,8 +83,8 @@ const lastChunkOfResult = sql`least(${lastChunk}, ${raw(`${chunksPerResult - 1}`
 
 /** After an error it reads all chunks again: nothing was written, and nothing has been sent to the client yet. */
 function readByCursor(select: Sql, columns: Sql, deadline: number): Promise<readonly Row[]> {
-  const read = () => transaction((send) => fetchChunks(send, select, columns), abortAt(deadline));
-  return retry(read, isTransient, deadline);
+  const read = (options: AttemptOptions) => transaction((send) => fetchChunks(send, select, columns), options);
+  return retry(() => sendWithin(read, deadline - performance.now()), isTransient, deadline);
 }
 
 async function fetchChunks(send: Send, select: Sql, columns: Sql): Promise<readonly Row[]> {
