@@ -38,16 +38,13 @@ export function addApi(
   const { edge, domain, firewall, imageCertificate: certificateArn } = settings;
   const construct = (id: string) => new Construct(stack, id);
 
-  const images = certificateArn
-    ? makeImages(stage, { certificateArn, copies: imageCopies, webAcl: webAcls.images })
-    : undefined;
+  const images = certificateArn ? makeImages(stage, certificateArn, webAcls.images, imageCopies) : undefined;
   const signIn = settings.signIn && makeSignIn(stack, settings.signIn, edge?.domain);
   const targets = makeRelease(stage, makeEndpoints(stage, images, signIn), restoredFrom);
   const { api, accessLog } = makeApi(stage, targets);
   const host = `${api.restApiId}.execute-api.${stack.region}.${stack.urlSuffix}`;
   const door = edge && makeDoor(stage, edge, api, `https://${host}/${stageName}`);
-  const distribution =
-    edge && door && makeEdge(stage, { edge, api: { host, stageName, key: door.key }, webAcl: webAcls.edge });
+  const distribution = edge && door && makeEdge(stage, edge, host, door.key, webAcls.edge);
   if (edge && distribution) {
     // The methods ask for the key only after CloudFront sends it.
     api.deploymentStage.node.addDependency(distribution);

@@ -83,18 +83,14 @@ function testRestores(
     restoreMetadataOverrides: { dbSubnetGroupName: makeSubnets(stack) },
   });
   selection.addResourceDependency(plan);
-  new Alarms(stack, "Alarms", { prefix: `${prefix}-backup`, recipient }).mail("Restored", {
-    description: "Mails whether the newest copy can be restored",
-    eventPattern: {
-      source: ["aws.backup"],
-      detailType: ["Restore Job State Change"],
-      detail: {
-        status: ["COMPLETED", "FAILED", "ABORTED"],
-        restoreTestingPlanArn: [plan.attrRestoreTestingPlanArn],
-      },
-    },
-    message: `The monthly drill restored a copy of the database ${name} in ${stack.region}: {$.detail.status}. {$.detail.statusMessage} Begun {$.detail.creationDate}, ended {$.detail.completionDate}. Unless it is COMPLETED, do not rely on the copies; see "Copies" in infra/restore.md.`,
-  });
+  const status = ["COMPLETED", "FAILED", "ABORTED"];
+  const restoreTestingPlanArn = [plan.attrRestoreTestingPlanArn];
+  new Alarms(stack, "Alarms", { prefix: `${prefix}-backup`, recipient }).mail(
+    "Restored",
+    "Mails whether the newest copy can be restored",
+    { source: ["aws.backup"], detailType: ["Restore Job State Change"], detail: { status, restoreTestingPlanArn } },
+    `The monthly drill restored a copy of the database ${name} in ${stack.region}: {$.detail.status}. {$.detail.statusMessage} Begun {$.detail.creationDate}, ended {$.detail.completionDate}. Unless it is COMPLETED, do not rely on the copies; see "Copies" in infra/restore.md.`,
+  );
 }
 
 /**

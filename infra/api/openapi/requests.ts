@@ -67,17 +67,8 @@ const headers = {
 
 const descriptionOf = (name: string) => (meanings[name] ? { description: meanings[name] } : {});
 
-export interface Parameter {
-  readonly name: string;
-  readonly in: "path" | "query" | "header";
-  readonly required: boolean;
-  readonly description?: string;
-  readonly schema: JsonSchema;
-  readonly example?: string | number;
-}
-
 /** The parameters of an endpoint, with the values of its sample event as examples. */
-export function parametersOf(declaration: Declaration): readonly Parameter[] {
+export function parametersOf(declaration: Declaration) {
   const event = sampleEvent(declaration);
   const read = (
     location: "path" | "query",
@@ -110,27 +101,19 @@ export function parametersOf(declaration: Declaration): readonly Parameter[] {
   ];
 }
 
-interface Body {
-  readonly type: "application/json" | "application/merge-patch+json";
-  readonly name: string;
-  readonly schema: z.ZodMiniObject<Readonly<Record<string, z.ZodMiniType>>>;
-  readonly description?: string;
-  readonly example: object;
-}
-
 export const bodyName = (operation: string): string => operation.charAt(0).toUpperCase() + operation.slice(1);
 
 /**
  * What an operation takes as a body: a whole record, or a merge patch of it. Many generators know only the first one, so
  * that is the patch: it can leave out anything, and changes nothing else.
  */
-export function bodiesOf(operation: string, declaration: Declaration): Body[] {
+export function bodiesOf(operation: string, declaration: Declaration) {
   const { body, mergePatch, needsFileService } = declaration;
   if (!body) return [];
   const name = bodyName(operation);
   const example = needsFileService ? { image: imageExample } : JSON.parse(sampleEvent(declaration)?.body ?? "{}");
-  const whole: Body = { type: "application/json", name, schema: z.object(body), example };
-  const patch: Body = {
+  const whole = { type: "application/json", name, schema: z.object(body), description: undefined, example };
+  const patch = {
     type: "application/merge-patch+json",
     name: `${name}Patch`,
     schema: z.partial(z.object(body)),

@@ -77,15 +77,16 @@ export function addBackupCopies(
   });
   // By EventBridge, because vaults no longer send notifications about backups that failed.
   const mail = (id: string, what: string, detail: Readonly<Record<string, string[]>>) =>
-    alarms.mail(id, {
-      description: `Mails when a ${what.toLowerCase()} fails`,
-      eventPattern: {
+    alarms.mail(
+      id,
+      `Mails when a ${what.toLowerCase()} fails`,
+      {
         source: ["aws.backup"],
         detailType: [`${what} Job State Change`],
         detail: { state: ["FAILED", "ABORTED", "EXPIRED", "PARTIAL"], ...detail },
       },
-      message: `${what} of {$.detail.resourceArn}: {$.detail.state}. {$.detail.statusMessage}. Point-in-time restores still work; see infra/restore.md.`,
-    });
+      `${what} of {$.detail.resourceArn}: {$.detail.state}. {$.detail.statusMessage}. Point-in-time restores still work; see infra/restore.md.`,
+    );
   mail("BackupFailed", "Backup", { backupVaultName: [vault.backupVaultName] });
   mail("CopyFailed", "Copy", { destinationBackupVaultArn: [there] });
   alarms.add("backup-not-copied", {

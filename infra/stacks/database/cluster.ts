@@ -13,6 +13,7 @@ import {
   DatabaseClusterFromSnapshot,
   type DatabaseClusterProps,
   DatabaseInsightsMode,
+  type ServerlessV2ClusterInstanceProps,
 } from "aws-cdk-lib/aws-rds";
 import type { DatabaseSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
@@ -48,13 +49,23 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
   const network = makeNetwork(stack);
   const [first, second] = network.isolatedSubnets;
   const log = makeLog(stack, "PostgresLog", postgresLogName(settings), settings);
+  const instance = (id: string, zone: ISubnet | undefined, more: ServerlessV2ClusterInstanceProps = {}) =>
+    ClusterInstance.serverlessV2(id, {
+      // Otherwise AWS would upgrade, and the running version would differ from the template's.
+      autoMinorVersionUpgrade: false,
+      // An instance has one of its own.
+      preferredMaintenanceWindow: maintenanceWindow,
+      // Aurora would choose a random zone.
+      ...(zone ? { availabilityZone: zone.availabilityZone } : {}),
+      ...more,
+    });
   const props = {
     clusterIdentifier,
     engine: DatabaseClusterEngine.auroraPostgres({ version: postgresVersion }),
     parameters,
-    writer: instance("Writer", { zone: first, maintenanceWindow }),
+    writer: instance("Writer", first),
     // It always has the writer's capacity, and is the first to take over.
-    readers: standby ? [instance("Standby", { zone: second, maintenanceWindow, scaleWithWriter: true })] : [],
+    readers: standby ? [instance("Standby", second, { scaleWithWriter: true })] : [],
     serverlessV2MinCapacity: settings.capacityMin,
     serverlessV2MaxCapacity: settings.capacityMax,
     ...(pausesAfterMinutes ? { serverlessV2AutoPauseDuration: Duration.minutes(pausesAfterMinutes) } : {}),
@@ -126,23 +137,6 @@ export function identifierOf(settings: DatabaseSettings): string {
 
 /** The log group that Aurora writes to. Without this stack Aurora would create one that is kept for ever. */
 export const postgresLogName = (settings: DatabaseSettings) => `/aws/rds/cluster/${identifierOf(settings)}/postgresql`;
-
-interface InstanceProps {
-  /** Aurora would choose a random zone. */
-  readonly zone: ISubnet | undefined;
-  /** An instance has one of its own. */
-  readonly maintenanceWindow: string;
-  readonly scaleWithWriter?: true;
-}
-
-const instance = (id: string, { zone, maintenanceWindow, ...more }: InstanceProps) =>
-  ClusterInstance.serverlessV2(id, {
-    // Otherwise AWS would upgrade, and the running version would differ from the template's.
-    autoMinorVersionUpgrade: false,
-    preferredMaintenanceWindow: maintenanceWindow,
-    ...(zone ? { availabilityZone: zone.availabilityZone } : {}),
-    ...more,
-  });
 
 /** A network without routes out: only the Data API uses the cluster, and AWS connects it from inside. */
 function makeNetwork(stack: Stack): Vpc {

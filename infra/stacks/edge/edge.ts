@@ -17,17 +17,10 @@ import { Construct } from "constructs";
 import { cacheTagHeader, exposedHeaders } from "../../../lib/contract/headers.ts";
 import { type PublicRead, publicReads } from "../../api/public-reads.ts";
 import type { EdgeSettings } from "../../settings/schema.ts";
+import { stageName } from "../api/rest-api.ts";
 import type { Stage } from "../api/stage.ts";
 import { logBucket } from "../shared/log-bucket.ts";
 import { makeDistribution } from "../sites/distribution.ts";
-
-export interface EdgeProps {
-  readonly edge: EdgeSettings;
-  /** The API under API Gateway's own domain, where every path begins with the stage's name. */
-  readonly api: { readonly host: string; readonly stageName: string; readonly key: string };
-  /** The ARN of the web ACL of a stage with a firewall. */
-  readonly webAcl: string | undefined;
-}
 
 /**
  * How long a visitor waits when the origin does not respond: with `stale-if-error` CloudFront serves its stale copy only
@@ -52,18 +45,25 @@ const errorResponses: ErrorResponse[] = [
   { httpStatus: 504, ttl: silentOriginTtl },
 ];
 
-/** CloudFront in front of the API: it caches public reads and forwards everything else. */
+/**
+ * CloudFront in front of the API: it caches public reads and forwards everything else.
+ * @param host API Gateway's own, where every path begins with the stage's name
+ * @param webAcl the ARN of the web ACL of a stage with a firewall
+ */
 export function makeEdge(
   { stack, settings, endpoints, unique }: Stage,
-  { edge, api, webAcl }: EdgeProps,
+  edge: EdgeSettings,
+  host: string,
+  key: string,
+  webAcl: string | undefined,
 ): Distribution {
   const scope = new Construct(stack, "Edge");
   const origin = (timeouts: HttpOriginProps) =>
-    new HttpOrigin(api.host, {
-      originPath: `/${api.stageName}`,
+    new HttpOrigin(host, {
+      originPath: `/${stageName}`,
       keepaliveTimeout,
       // A visitor's own header of this name does not reach the API (CloudFront, "Add custom headers to origin requests").
-      customHeaders: { "x-api-key": api.key },
+      customHeaders: { "x-api-key": key },
       ...timeouts,
     });
   const shared = {

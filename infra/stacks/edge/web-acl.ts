@@ -7,15 +7,6 @@ import { requestHeaders } from "../../api/mock.ts";
 import type { FirewallSettings, StageSettings } from "../../settings/schema.ts";
 import { allOf, largeBodies, not, type Statement, signIns, unlimitedLists } from "./counted-requests.ts";
 
-/** One of AWS's managed rule groups (AWS WAF, "AWS Managed Rules rule groups list"). */
-interface ManagedRules {
-  /** Their name in this web ACL and its metrics. */
-  readonly name: string;
-  readonly group: string;
-  /** Rules that only count. */
-  readonly countOnly: readonly string[];
-}
-
 export interface WebAclProps {
   /** Before API Gateway in a region, or before CloudFront, which takes web ACLs of us-east-1 only. */
   readonly scope: "REGIONAL" | "CLOUDFRONT";
@@ -27,10 +18,11 @@ export interface WebAclProps {
 }
 
 /**
- * Against requests that only attackers send. Rules that look at bodies only count: signed-in editors send them, and a
+ * Against requests that only attackers send: one of AWS's managed rule groups (AWS WAF, "AWS Managed Rules rule groups
+ * list") by its name in this web ACL and its metrics, and its rules that only count. Rules that look at bodies only count: signed-in editors send them, and a
  * description may quote what it likes.
  */
-const knownBadInputs: ManagedRules = {
+const knownBadInputs = {
   name: "known-bad-inputs",
   group: "AWSManagedRulesKnownBadInputsRuleSet",
   countOnly: ["JavaDeserializationRCE_BODY", "Log4JRCE_BODY", "ReactJSRCE_BODY"],
@@ -44,7 +36,7 @@ const knownBadInputs: ManagedRules = {
  * So does the rule against queries of more than 2,048 bytes: a provider's code may be longer, Microsoft Entra's of a
  * guest is, and `to` may. API Gateway takes 10,240 bytes of request line and headers.
  */
-const common: ManagedRules = {
+const common = {
   name: "common",
   group: "AWSManagedRulesCommonRuleSet",
   countOnly: [

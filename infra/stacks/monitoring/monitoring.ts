@@ -1,5 +1,5 @@
 import { Duration } from "aws-cdk-lib";
-import { MathExpression, Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
+import { MathExpression, type Metric, Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
@@ -69,32 +69,29 @@ function addAlarms(stage: Stage, { accessLog, smoke, ...props }: MonitoringProps
     filterPattern: FilterPattern.all(isError, FilterPattern.booleanValue("$.broken", true)),
   });
   metrics.extract(functionLog, "failures", { filterPattern: isError, dimensions: { endpoint: "$.endpoint" } });
-  alarms.add("slow-responses", {
-    metric: metrics.extract(accessLog, "latency", {
-      filterPattern: FilterPattern.all(
-        FilterPattern.stringValue("$.transfer", "=", "BUFFERED"),
-        FilterPattern.exists("$.milliseconds"),
-      ),
+  const alarmOnSlow = (name: string, metric: Metric, impact: string) =>
+    alarms.add(name, { metric, impact, threshold: slowMilliseconds, evaluationPeriods: 3 });
+  const ofHundred = { statistic: Stats.percentile(99) };
+  const isBuffered = FilterPattern.stringValue("$.transfer", "=", "BUFFERED");
+  alarmOnSlow(
+    "slow-responses",
+    metrics.extract(accessLog, "latency", {
+      filterPattern: FilterPattern.all(isBuffered, FilterPattern.exists("$.milliseconds")),
       metricValue: "$.milliseconds",
-      statistic: Stats.percentile(99),
+      ...ofHundred,
     }),
-    impact: `One response in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
-    threshold: slowMilliseconds,
-    evaluationPeriods: 3,
-  });
-  alarms.add("slow-lists", {
-    metric: metrics.extract(functionLog, "first-byte", {
-      filterPattern: FilterPattern.all(
-        FilterPattern.booleanValue("$.streamed", true),
-        FilterPattern.exists("$.durationInMilliseconds"),
-      ),
+    `One response in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
+  );
+  const isStreamed = FilterPattern.booleanValue("$.streamed", true);
+  alarmOnSlow(
+    "slow-lists",
+    metrics.extract(functionLog, "first-byte", {
+      filterPattern: FilterPattern.all(isStreamed, FilterPattern.exists("$.durationInMilliseconds")),
       metricValue: "$.durationInMilliseconds",
-      statistic: Stats.percentile(99),
+      ...ofHundred,
     }),
-    impact: `One list in a hundred takes more than ${slowMilliseconds / 1_000} s to begin. See the saved queries \`slow\` and \`lists\`, and the database's capacity.`,
-    threshold: slowMilliseconds,
-    evaluationPeriods: 3,
-  });
+    `One list in a hundred takes more than ${slowMilliseconds / 1_000} s to begin. See the saved queries \`slow\` and \`lists\`, and the database's capacity.`,
+  );
   // Once a day ops-tidy logs it.
   const ledgerBytes = metrics.extract(functionLog, "ledger-bytes", {
     filterPattern: FilterPattern.exists("$.ledgerBytesOfLastDay"),

@@ -20,13 +20,6 @@ interface AlarmProps extends Partial<CdkAlarmProps> {
   readonly impact: string;
 }
 
-export interface EventMail {
-  readonly description: string;
-  readonly eventPattern: EventPattern;
-  /** The text of the mail, with fields of the event: `{$.detail.state}`. */
-  readonly message: string;
-}
-
 /** For what has to happen in each period: the alarm fires when it did not. */
 export const isAbsent = {
   threshold: 0,
@@ -64,30 +57,35 @@ export class Alarms extends Construct {
     );
   }
 
-  /** Mails events of AWS services in the region of the stack. */
-  mail(id: string, { message, ...rule }: EventMail): void {
+  /**
+   * Mails events of AWS services in the region of the stack.
+   * @param message the text of the mail, with fields of the event: `{$.detail.state}`
+   */
+  mail(id: string, description: string, eventPattern: EventPattern, message: string): void {
     if (!this.node.tryFindChild("Mails")) this.letPublish("events.amazonaws.com");
     // An imported topic keeps the policy that it has.
     const topic = this.node.tryFindChild("Mails") ?? Topic.fromTopicArn(this, "Mails", this.topic.topicArn);
     const text = message.replace(/\{(\$\.[\w.]+)\}/g, (_, path) => EventField.fromPath(path));
     new Rule(this, id, {
-      ...rule,
+      description,
+      eventPattern,
       targets: [new SnsTopic(topic as ITopic, { message: RuleTargetInput.fromText(text) })],
     });
   }
 
   /** Mails that certificates, which are in the region of the stack, will end: ACM could not renew them. */
   mailExpiry(certificates: readonly string[]): void {
-    this.mail("Expiry", {
-      description: "Mails when a certificate is about to end",
-      eventPattern: {
-        source: ["aws.acm"],
-        detailType: ["ACM Certificate Approaching Expiration"],
-        resources: [...certificates],
-      },
-      message:
-        "The certificate of {$.detail.CommonName} ends in {$.detail.DaysToExpiry} days, and then browsers refuse it. ACM renews certificates 60 days before, unless their DNS record is gone or they were imported.",
-    });
+    const eventPattern = {
+      source: ["aws.acm"],
+      detailType: ["ACM Certificate Approaching Expiration"],
+      resources: [...certificates],
+    };
+    this.mail(
+      "Expiry",
+      "Mails when a certificate is about to end",
+      eventPattern,
+      "The certificate of {$.detail.CommonName} ends in {$.detail.DaysToExpiry} days, and then browsers refuse it. ACM renews certificates 60 days before, unless their DNS record is gone or they were imported.",
+    );
   }
 
   /** An alarm that fires once its metric reaches a threshold. A metric of errors has no data while nothing fails. */

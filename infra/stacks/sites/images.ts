@@ -17,18 +17,19 @@ import { imageBucketProps, logBucket } from "../shared/log-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
 import { makeDistribution } from "./distribution.ts";
 
-export interface ImagesProps {
-  readonly certificateArn: string;
-  /** The ARN of the web ACL of a stage with a firewall. */
-  readonly webAcl: string | undefined;
-  /** The ARN of the bucket in another region to which images are replicated, if there is one. */
-  readonly copies: string | undefined;
-}
-
 export type Images = ReturnType<typeof makeImages>;
 
-/** The bucket of images and its CDN. Only image functions and CloudFront have access to the bucket. */
-export function makeImages({ stack, settings, unique }: Stage, { certificateArn, webAcl, copies }: ImagesProps) {
+/**
+ * The bucket of images and its CDN. Only image functions and CloudFront have access to the bucket.
+ * @param webAcl the ARN of the web ACL of a stage with a firewall
+ * @param copies the ARN of the bucket in another region to which images are replicated, if there is one
+ */
+export function makeImages(
+  { stack, settings, unique }: Stage,
+  certificateArn: string,
+  webAcl: string | undefined,
+  copies: string | undefined,
+) {
   const scope = new Construct(new Construct(stack, "Images"), "Served");
   const logs = logBucket(scope, "Logs", settings);
   const bucket = new Bucket(scope, "Bucket", {
