@@ -59,31 +59,29 @@ export function openApiDocument() {
       },
       responses: commonResponses(),
       headers: {
-        CacheControl: {
-          description: "Which caches may keep the response, and for how long",
-          schema: { type: "string" },
-        },
-        ETag: { description: "The version of the record, for `If-None-Match`", schema: { type: "string" } },
+        CacheControl: text("Which caches may keep the response, and for how long"),
+        ETag: text("The version of the record, for `If-None-Match`"),
         Version: {
           description: "The record's version, a strong tag for `If-Match`",
           schema: { type: "string", pattern: '^"[!#-~]*"$' },
         },
         Location: {
-          description: "Beyond the interface: the path of the new record, with the id at its end",
-          schema: { type: "string" },
+          ...text("Beyond the interface: the path of the new record, with the id at its end"),
           "x-extension": true,
         },
         ContentLocation: {
-          description: "Beyond the interface: the path with the record's slug, if the request has a former one",
-          schema: { type: "string" },
+          ...text("Beyond the interface: the path with the record's slug, if the request has a former one"),
           "x-extension": true,
         },
-        RetryAfter: { description: "Seconds to wait", schema: { type: "string" } },
+        RetryAfter: text("Seconds to wait"),
       },
       schemas: schemas(),
     },
   };
 }
+
+/** A header. */
+const text = (description: string) => ({ description, schema: { type: "string" } });
 
 /** The guide, and what else of the contract's README callers need. */
 function introduction(): string {

@@ -28,7 +28,7 @@ export function makeRole(
   ]);
   const role = new Role(scope, id, { ...props, assumedBy, inlinePolicies: Object.fromEntries(documents) });
   const arns = Object.values(policies).flatMap((statements) => statements.flatMap(({ resources = [] }) => resources));
-  acknowledgeWildcards(role, arns, "Tests list all rights of each role (test/infra/stacks).");
+  acknowledgeWildcards(role, arns, "Tests list all rights of each role (test/infra/stacks/policies.test.ts).");
   return role;
 }
 

@@ -87,15 +87,6 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
     }
   });
 
-  it("has no other method on these paths", async () => {
-    const known = new Set(routes.map(({ method, path }) => `${method} ${path}`));
-    for (const path of new Set(routes.map((each) => each.path))) {
-      for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]) {
-        if (!known.has(`${method} ${path}`)) expect((await request(method, sample(path))).status).toBe(404);
-      }
-    }
-  });
-
   it("responds to preflights: of public paths to all, of administrative paths to the listed origins, with cookies, of others to none", async () => {
     const called = routes.filter(({ declaration }) => !isNavigation(declaration));
     for (const [path, all] of Map.groupBy(called, (each) => each.path)) {

@@ -181,3 +181,13 @@ describe.each(stacks.filter((each) => synthesis.template(each).all("Lambda::Func
     });
   },
 );
+
+it("No other role has rights of ours but API Gateway's, which other tests look at", () => {
+  const roles = stacks.flatMap((each) => synthesis.template(each).all("IAM::Role"));
+  const others = roles.filter(
+    ({ Properties: { Policies, AssumeRolePolicyDocument } }) =>
+      Policies && AssumeRolePolicyDocument.Statement[0].Principal.Service !== "lambda.amazonaws.com",
+  );
+
+  expect(others.map(({ id }) => id.slice(0, -8))).toEqual(settings.stages.map(() => "RestInvoker"));
+});

@@ -26,46 +26,30 @@ export interface Resource {
 }
 
 /** A CloudFormation template, as far as tests look into it. */
-export interface Template {
-  readonly text: string;
-  readonly Parameters: Properties;
-  readonly Rules?: Properties;
-  readonly Outputs: Properties;
-  readonly resources: readonly Resource[];
-  /** Those of a type: `Lambda::Function`. */
-  all(type: string): readonly Resource[];
-  /** The properties of those of a type. */
-  each(type: string): readonly Properties[];
-  /** The only one of a type. */
-  one(type: string): Resource;
-  /** The one of a type whose property has this value. */
-  the(type: string, property: string, value: string): Resource;
-  /** What a reference points at. */
-  find(reference: unknown): Resource;
-}
+export type Template = ReturnType<typeof parse>;
 
 /** The templates of some settings. */
-export interface Synthesis {
-  /** The cloud assembly, and what it says of its stacks, by their names. */
-  readonly manifest: Properties;
-  readonly stacks: Readonly<Record<string, Properties>>;
-  template(stack: string): Template;
-}
+export type Synthesis = Awaited<ReturnType<typeof synthesisIn>>;
 
 const root = join(import.meta.dirname, "../../..");
 
 /** The templates in a folder of the run, which the first test file to come makes. */
-async function synthesisIn(name: string, make: (directory: string) => Promise<void>): Promise<Synthesis> {
+async function synthesisIn(name: string, make: (directory: string) => Promise<void>) {
   const directory = join(inject("cache"), name);
   await onceInARun(directory, () => make(directory));
   const files = (await readdir(directory)).filter((file) => file.endsWith(".template.json"));
   const read = async (file: string) =>
     [file.replace(".template.json", ""), parse(await readFile(join(directory, file), "utf8"))] as const;
   const templates = new Map(await Promise.all(files.map(read)));
-  const manifest = JSON.parse(await readFile(join(directory, "manifest.json"), "utf8"));
+  const manifest: Properties = JSON.parse(await readFile(join(directory, "manifest.json"), "utf8"));
   const artifacts = Object.entries<Properties>(manifest.artifacts);
   const stacks = Object.fromEntries(artifacts.filter(([, { type }]) => type === "aws:cloudformation:stack"));
-  return { manifest, stacks, template: (stack) => templates.get(stack) ?? fail(`There is no stack ${stack}`) };
+  return {
+    /** The cloud assembly, and what it says of its stacks, by their names. */
+    manifest,
+    stacks,
+    template: (stack: string): Template => templates.get(stack) ?? fail(`There is no stack ${stack}`),
+  };
 }
 
 /** Test files run side by side, and the first to come makes what all of them look at, or fails for all of them. */
@@ -93,7 +77,7 @@ export const functions: readonly Packaged[] = await onceInARun(join(inject("cach
 );
 
 /** What `npm run synth` gives, without credentials, a region and a network. */
-export const synthesis: Synthesis = await synthesisIn("synthesis", async (directory) => {
+export const synthesis = await synthesisIn("synthesis", async (directory) => {
   const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
   const nowhere = { HTTPS_PROXY: "http://127.0.0.1:9", HTTP_PROXY: "http://127.0.0.1:9" };
   const env = { ...nowhere, PATH, NODE_COMPILE_CACHE, CDK_OUTDIR: directory, AWS_EC2_METADATA_DISABLED: "1" };
@@ -101,7 +85,7 @@ export const synthesis: Synthesis = await synthesisIn("synthesis", async (direct
 });
 
 /** The same for the settings of changed-settings.ts. */
-export const changedSynthesis = (): Promise<Synthesis> =>
+export const changedSynthesis = () =>
   synthesisIn("changed-synthesis", async (directory) => void makeApp(changed, functions, directory).synth());
 
 /** The names of the stacks that the settings make. */
@@ -121,9 +105,9 @@ export async function synthesizeProd(changes: Partial<ApiProps>): Promise<Templa
 export const prod = settings.stages.find(({ name }) => name === "prod") ?? fail("There is no stage prod");
 
 /** A template, by its text. */
-function parse(text: string): Template {
-  const { Resources, Parameters, Rules, Outputs = {} } = JSON.parse(text);
-  const resources = Object.entries<Omit<Resource, "id">>(Resources).map(([id, each]) => ({ id, ...each }));
+function parse(text: string) {
+  const { Resources, Parameters, Rules, Outputs = {} }: Properties = JSON.parse(text);
+  const resources = Object.entries<Omit<Resource, "id">>(Resources).map(([id, each]): Resource => ({ id, ...each }));
   const all = (type: string) => resources.filter(({ Type }) => Type === `AWS::${type}` || Type === type);
   return {
     text,
@@ -131,15 +115,20 @@ function parse(text: string): Template {
     Rules,
     Outputs,
     resources,
+    /** Those of a type: `Lambda::Function`. */
     all,
-    each: (type) => all(type).map(({ Properties }) => Properties),
-    one: (type) => {
+    /** The properties of those of a type. */
+    each: (type: string) => all(type).map(({ Properties }) => Properties),
+    /** The only one of a type. */
+    one(type: string): Resource {
       const [found, ...others] = all(type);
       return found && others.length === 0 ? found : fail(`${others.length + (found ? 1 : 0)} of ${type}`);
     },
-    the: (type, property, value) =>
+    /** The one of a type whose property has this value. */
+    the: (type: string, property: string, value: string): Resource =>
       all(type).find(({ Properties }) => Properties[property] === value) ?? fail(`No ${type} is called ${value}`),
-    find: (reference) => {
+    /** What a reference points at. */
+    find(reference: unknown): Resource {
       const { Ref, "Fn::GetAtt": attribute } = reference as Properties;
       const id = Ref ?? attribute?.[0];
       return resources.find((each) => each.id === id) ?? fail(`Nothing is called ${JSON.stringify(reference)}`);

@@ -52,10 +52,12 @@ export function refusalOf(template: Template, visit: Visit, isLimited: boolean):
 
 function holds(statement: Properties, visit: Visit, labels: ReadonlySet<string> = new Set()): boolean {
   const [[type, it] = ["", {}], ...others] = Object.entries<Properties>(statement);
-  if (others.length > 0) throw new Error("A statement is of one type");
+  expect(others).toEqual([]);
   switch (type) {
     case "AndStatement":
-      return several(it).every((each) => holds(each, visit, labels));
+      // WAF takes no conjunction of one.
+      expect(it.Statements.length).toBeGreaterThan(1);
+      return it.Statements.every((each: Properties) => holds(each, visit, labels));
     case "NotStatement":
       return !holds(it.Statement, visit, labels);
     case "RegexMatchStatement":
@@ -70,12 +72,6 @@ function holds(statement: Properties, visit: Visit, labels: ReadonlySet<string> 
     default:
       throw new Error(`Unknown: ${type}`);
   }
-}
-
-/** WAF takes no conjunction of one. */
-function several({ Statements }: Properties): Properties[] {
-  if (Statements.length < 2) throw new Error("There are two statements at least");
-  return Statements;
 }
 
 const transformations: Readonly<Record<string, (text: string) => string>> = {
