@@ -5,12 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { send } from "../../../../infra/aws-local/test/send.ts";
-import { writeCredentials } from "../../../../infra/local/credentials.ts";
-import { key } from "../../../support/environment.ts";
-import { useStack } from "../../../support/stack.ts";
+import { send } from "../../../infra/aws-local/test/send.ts";
+import { writeCredentials } from "../../../infra/local/credentials.ts";
+import { isLoopback } from "../../../infra/local/database.ts";
+import { loopbackOrigins } from "../../../infra/local/pages/origins.ts";
+import { key } from "../../support/environment.ts";
+import { anAdministrator } from "../../support/people.ts";
+import { aRole } from "../../support/records.ts";
+import { useStack } from "../../support/stack.ts";
 
-const stack = useStack({ uploads: true });
+const stack = useStack({ uploads: true, allowedOrigins: [...loopbackOrigins, "https://panel.example.com"] });
 
 /** Whether something responses there at once. */
 const responses = (host: string, port: number) =>
@@ -83,4 +87,51 @@ it("Another user of this machine can neither read the key nor get a response wit
   const { stdout } = spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"], cwd: "/" });
 
   expect(await json(stdout)).toEqual(["EACCES", 403, 403, 403]);
+});
+
+describe("The origins of this machine", () => {
+  it.each([
+    ["http://localhost:5173", true],
+    ["http://localhost", true],
+    ["https://localhost:8443", true],
+    ["http://127.0.0.1:4200", true],
+    ["http://[::1]:8080", true],
+    ["https://panel.example.com", true],
+    ["http://localhost.example.com:5173", false],
+    ["http://127.0.0.1.example.com", false],
+    ["http://127.0.0.2:5173", false],
+    ["http://192.0.2.1:5173", false],
+    ["https://panel.example.com:5173", false],
+    ["null", false],
+  ])("include %s: %s, in the preflight and in the request itself", async (Origin, isIncluded) => {
+    const { id } = await aRole(stack.sql);
+    const allowed = "access-control-allow-origin";
+    const headers = { Origin };
+
+    const preflight = await send(stack.url, `/admin-roles/edit/${id}`, { method: "OPTIONS", headers });
+    const request = {
+      as: (await anAdministrator(stack.sql)).token,
+      path: { id },
+      body: { name: `New ${id}` },
+      headers,
+    };
+    const change = await stack.call("admin-roles/edit", request);
+
+    expect([preflight.headers[allowed] ?? null, change.status, change.headers.get(allowed)]).toEqual(
+      isIncluded ? [Origin, 200, Origin] : [null, 403, null],
+    );
+  });
+});
+
+it.each([
+  ["postgres://user:password@localhost:5432/catalogue", true],
+  ["postgres://user@127.0.0.1/catalogue", true],
+  ["postgres://user@[::1]:5432/catalogue", true],
+  ["postgres://user@db.example.com/localhost", false],
+  ["postgres://localhost@10.0.0.5/catalogue", false],
+  ["postgres://user@localhost.example.com/catalogue", false],
+  ["postgres://user@127.0.0.1.example.com/catalogue", false],
+  ["postgres:///catalogue", false],
+])("An external server is known to be on this machine or not: %s", (databaseUrl, expected) => {
+  expect(isLoopback(databaseUrl)).toBe(expected);
 });
