@@ -4,23 +4,23 @@ import { eventOf } from "../../../../infra/command/event.ts";
 import { planOf } from "../../../../infra/local/sql/query-plan.ts";
 import { readable, startRecorder } from "../../../../infra/local/sql/sql.ts";
 import { identifier, openDatabase } from "../../../support/database.ts";
+import { createDatabase } from "../../../support/own-database.ts";
 import { runScript } from "../../../support/script.ts";
 
-const database = `sql_${randomUUID().replaceAll("-", "")}`;
-const databaseUrl = `${inject("databaseUrl")}/${database}`;
-const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let databaseUrl: string;
 let recorder: Awaited<ReturnType<typeof startRecorder>>;
 
 beforeAll(async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
-  await admin`create database ${identifier(database)} template demo`;
+  database = await createDatabase("demo");
+  databaseUrl = `${inject("databaseUrl")}/${database.name}`;
   recorder = await startRecorder(inject("outdir"));
 });
 
 afterAll(async () => {
   await recorder.close();
-  await admin`drop database ${identifier(database)} with (force)`;
-  await admin.end();
+  await database.remove();
 });
 
 const statementOf = async (name: string, payload?: string) =>
@@ -79,12 +79,14 @@ describe("A plan", () => {
   });
 
   it("is shown to users that are no superusers, too", async () => {
+    const sql = openDatabase(databaseUrl, { max: 1 });
     const user = `reader_${randomUUID()}`;
-    await admin`create role ${identifier(user)} login password 'reads' in role colophon_reader`;
+    await sql`create role ${identifier(user)} login password 'reads' in role colophon_reader`;
     const url = Object.assign(new URL(databaseUrl), { username: user, password: "reads" });
 
     expect(await planOf(await statementOf("admin-roles/list"), url.href)).toMatch(/\nExecution Time: .*$/);
-    await admin`drop role ${identifier(user)}`;
+    await sql`drop role ${identifier(user)}`;
+    await sql.end();
   });
 });
 
