@@ -21,15 +21,9 @@ describe("A log line in a terminal", () => {
     cause: { name: "TypeError", message: "deep", stack: "TypeError: deep\n    at query (lib/b.ts:2:2)" },
   };
   const ofLambda = { errorType: "RangeError", errorMessage: "too far", trace: ["RangeError: too far", "    at here"] };
-  const request = { endpoint: "admin-roles-list", path: "/admin-roles", callerId: 7, cold: true };
   const long = "x".repeat(500);
 
   it.each([
-    [
-      "a request",
-      { level: "info", ...request, status: 200, durationInMilliseconds: 12.3 },
-      ["18:05:09 200 /admin-roles 12.3 ms"],
-    ],
     [
       "an error, with its cause",
       { level: "error", endpoint: "admin-roles-edit", status: 500, response: "Internal", error },
@@ -47,11 +41,6 @@ describe("A log line in a terminal", () => {
       "a long message",
       { level: "warn", endpoint: "publishers-list", error: { message: long } },
       [`18:05:09 warn publishers-list Error: ${long.slice(0, 160)}… (request r-1)`, `    ${long}`],
-    ],
-    [
-      "other fields",
-      { level: "info", endpoint: "ops-tidy", ledgerBytesOfLastDay: 3 },
-      ["18:05:09 ops-tidy ledgerBytesOfLastDay=3"],
     ],
   ])("of %s is short, with traces below", (_, fields, lines) => {
     expect(line(fields)).toBe(lines.join("\n"));
