@@ -331,7 +331,7 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, ()
     const late = witness.late();
     const oldest = late.toSorted((one, other) => other.milliseconds - one.milliseconds).slice(0, 5);
     console.log(
-      `${witness.reads} reads and ${count} changes: ${late.length} reads were not what the origin said last, by up to ` +
+      `${witness.reads.length} reads and ${count} changes: ${late.length} reads were not what the origin said last, by up to ` +
         `${(oldest[0]?.milliseconds ?? 0) / 1_000} s; ${slowReads.filter(Boolean).length} of ${slowReads.length} slow ` +
         `reads stayed after their invalidation; ${site.cloudFront.requests.length} invalidations`,
     );

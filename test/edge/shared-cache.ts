@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { Agent, type IncomingHttpHeaders, request } from "node:http";
+import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,42 +23,24 @@ const isInstalled = existsSync(varnish) && headerModule !== undefined && clock !
 /** Without Varnish and libfaketime, tests of a shared cache are skipped, unless the environment requires them. */
 export const hasSharedCache = isInstalled || process.env.COLOPHON_EDGE === "required";
 
-interface Response {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-  /** Where the response came from; undefined for requests that are never cached. */
-  readonly cache: "HIT" | "STALE" | "MISS" | undefined;
-}
-
 interface Options {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | undefined;
 }
 
-export interface SharedCache {
-  send(path: string, options?: Options): Promise<Response>;
-  /** Moves the cache's clock forward, which stands still otherwise. The origin has another clock. */
-  advance(seconds: number): Promise<void>;
-  /** Forgets what an item of CloudFront's CreateInvalidation matches: a tag as `#contributor-5`, or all by `/*`. */
-  invalidate(items: readonly string[]): Promise<void>;
-  close(): Promise<void>;
-}
+export type SharedCache = Awaited<ReturnType<typeof startSharedCache>>;
 
-export interface SharedCacheOptions {
-  /** Of an `own` clock the cache knows only what `advance` says. Default: `own`. */
-  readonly clock?: "own" | "real";
-  /** The API key that it sends to the origin. */
-  readonly key?: string;
-}
-
-/** Starts a shared cache before an origin: Varnish with the same public reads as CloudFront. */
+/**
+ * Starts a shared cache before an origin: Varnish with the same public reads as CloudFront.
+ * @param options.clock of an `own` clock the cache knows only what `advance` says
+ * @param options.key the API key that it sends to the origin
+ */
 export async function startSharedCache(
   origin: string,
   reads: readonly PublicRead[],
-  options: SharedCacheOptions = {},
-): Promise<SharedCache> {
+  options: { readonly clock?: "own" | "real"; readonly key?: string } = {},
+) {
   if (!isInstalled) throw new Error("apt-get install varnish varnish-modules faketime");
   const directory = await mkdtemp(join(tmpdir(), "colophon-edge-"));
   const [visitors, invalidations] = [join(directory, "visitors"), join(directory, "invalidations")];
@@ -87,12 +69,14 @@ export async function startSharedCache(
   // When its own clock is moved, Varnish closes connections that have been idle for so long.
   const agent = new Agent({ keepAlive: options.clock === "real" });
   return {
-    send: (path, options = {}) => send(agent, visitors, path, options),
-    async advance(seconds) {
+    send: (path: string, options: Options = {}) => send(agent, visitors, path, options),
+    /** Moves the cache's clock forward, which stands still otherwise. The origin has another clock. */
+    async advance(seconds: number) {
       now += seconds * 1_000;
       await setClock();
     },
-    async invalidate(items) {
+    /** Forgets what an item of CloudFront's CreateInvalidation matches: a tag as `#contributor-5`, or all by `/*`. */
+    async invalidate(items: readonly string[]) {
       const { status } = await send(agent, invalidations, "/", { headers: { Ban: ban(items) } });
       if (status !== 200) throw new Error(`Varnish refused to forget ${items}`);
     },
@@ -158,17 +142,18 @@ const isListening = (socket: string) =>
     connection.on("error", () => {});
   });
 
-async function send(agent: Agent, socketPath: string, path: string, options: Options): Promise<Response> {
-  const { method = "GET", headers = {}, body } = options;
+async function send(agent: Agent, socketPath: string, path: string, { method = "GET", headers = {}, body }: Options) {
   const sent = request({ agent, socketPath, path, method, headers });
   sent.end(body);
-  const [response] = await once(sent, "response");
+  const [response]: IncomingMessage[] = await once(sent, "response");
+  if (!response) throw new Error("Varnish sends no response");
   const content = await buffer(response);
   const isCompressed = response.headers["content-encoding"] === "gzip" && content.length > 0;
   return {
-    status: response.statusCode,
+    status: response.statusCode ?? 500,
     headers: response.headers,
     text: (isCompressed ? gunzipSync(content) : content).toString(),
+    /** Where the response came from: HIT, STALE or MISS; undefined for requests that are never cached. */
     cache: response.headers["x-cache"],
   };
 }

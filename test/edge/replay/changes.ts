@@ -14,7 +14,7 @@ export interface Roads {
   /** The database, as another program writes to it. */
   readonly sql: Sql;
   /** A request of the panel. */
-  panel(method: "POST" | "DELETE", path: string, body?: unknown): Promise<{ readonly location: string }>;
+  panel(method: "POST" | "DELETE", path: string, body?: object): Promise<{ readonly location: string }>;
 }
 
 export interface Change {

@@ -10,14 +10,12 @@ import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { settingsOf } from "../../../infra/local/stage/functions.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { type CloudFront, startCloudFront } from "../../support/cloudfront.ts";
-import type { Sql } from "../../support/database.ts";
+import { startCloudFront } from "../../support/cloudfront.ts";
 import { key, panelOrigin } from "../../support/environment.ts";
 import { anAdministrator } from "../../support/people.ts";
 import { startStack } from "../../support/stack.ts";
 import { type SharedCache, startSharedCache } from "../shared-cache.ts";
 import { fill } from "./catalogue.ts";
-import type { Roads } from "./changes.ts";
 
 export interface ReadResponse {
   readonly status: number;
@@ -34,29 +32,12 @@ export interface Traffic {
   now(): number;
 }
 
-/** A stage with an edge: the service, Varnish before it, and CloudFront's API, which tells Varnish. */
-export interface Site extends Roads {
-  readonly sql: Sql;
-  readonly cache: SharedCache;
-  readonly cloudFront: CloudFront;
-  /** Holds the database's next response about a slug, and calls back when it is there; undefined holds nothing. */
-  hold(next: { readonly slug: string; readonly until: Promise<unknown>; arrived(): void } | undefined): void;
-  /** Reads past the edge. */
-  ask(url: string): Promise<ReadResponse>;
-  /** The items that the edge has invalidated, the oldest first. */
-  readonly invalidated: readonly string[];
-  /** Waits until the edge has invalidated all that CloudFront has accepted. */
-  quiet(): Promise<unknown>;
-  /** Runs `ops-invalidate`, as its schedule does. */
-  sweep(): void;
-  /** Ends all runs of `ops-invalidate` where they are. */
-  crash(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Site = Awaited<ReturnType<typeof startSite>>;
 
 const hour = 3_600;
 
-export async function startSite(traffic: Traffic): Promise<Site> {
+/** A stage with an edge: the service, Varnish before it, and CloudFront's API, which tells Varnish. */
+export async function startSite(traffic: Traffic) {
   const variables: Record<string, string> = {
     SHARED_CACHE_SECONDS: `${hour}`,
     INVALIDATE_FUNCTION: "ops-invalidate",
@@ -119,22 +100,20 @@ export async function startSite(traffic: Traffic): Promise<Site> {
     sql: stack.sql,
     cache: edge,
     cloudFront,
-    async panel(method, path, body) {
+    async panel(method: "POST" | "DELETE", path: string, body?: object) {
       const type = path.includes("/edit/") ? "application/merge-patch+json" : "application/json";
-      const headers = { Cookie: cookie, Origin: panelOrigin, ...(body === undefined ? {} : { "Content-Type": type }) };
-      const response = await edge.send(path, {
-        method,
-        headers,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
+      const headers = { Cookie: cookie, Origin: panelOrigin, "Content-Type": type };
+      const response = await edge.send(path, { method, headers, body: body && JSON.stringify(body) });
       if (response.status !== 200) throw new Error(`${method} ${path}: ${response.text}`);
       return { location: `${response.headers.location}` };
     },
-    async ask(url) {
+    /** Reads past the edge. */
+    async ask(url: string): Promise<ReadResponse> {
       const { response, body } = await forward({ method: "GET", url, headers: {} }, Buffer.alloc(0));
       return responseOf(response, body);
     },
-    hold(next) {
+    /** Holds the database's next response about a slug, and calls back when it is there; undefined holds nothing. */
+    hold(next: { readonly slug: string; readonly until: Promise<unknown>; arrived(): void } | undefined): void {
       stack.dataApi.intercept(
         next &&
           (({ parameters }) => {
@@ -145,10 +124,14 @@ export async function startSite(traffic: Traffic): Promise<Site> {
           }),
       );
     },
+    /** The items that the edge has invalidated, the oldest first. */
     invalidated,
+    /** Waits until the edge has invalidated all that CloudFront has accepted. */
     quiet: () => Promise.all(invalidations),
+    /** Runs `ops-invalidate`, as its schedule does. */
     sweep: () => void invalidator.send("ops-invalidate", {}).catch(() => {}),
-    async crash() {
+    /** Ends all runs of `ops-invalidate` where they are. */
+    async crash(): Promise<void> {
       const crashing = invalidator;
       invalidator = await openInvalidator();
       await crashing.close();

@@ -18,28 +18,13 @@ interface Observation {
   readonly what: string;
 }
 
-export interface Late {
-  readonly url: string;
-  readonly readAt: Time;
-  readonly milliseconds: number;
-}
-
-export interface Witness {
-  /** What the origin says about a URL, to somebody who asked `from` and knew it at `to`. */
-  hear(url: string, response: ReadResponse, from: Time, to: Time): void;
-  /** What a visitor reads. */
-  read(url: string, response: ReadResponse, from: Time, to: Time): void;
-  excuse(excuse: Excuse): Excuse;
-  readonly reads: number;
-  /** The responses that were not what the origin said last, and for how long it had been saying something else. */
-  late(): Late[];
-}
+export type Witness = ReturnType<typeof openWitness>;
 
 /**
  * Judges what visitors read by what the origin said: a response is late for as long as something else had been heard of
  * its URL when it was sent for, and itself never since. So the origin must be asked, too, that long before a read.
  */
-export function openWitness(): Witness {
+export function openWitness() {
   const heard = new Map<string, Observation[]>();
   const reads: Observation[] = [];
   const excuses: Excuse[] = [];
@@ -59,19 +44,21 @@ export function openWitness(): Witness {
   };
 
   return {
-    hear(url, response, from, to) {
+    /** What the origin says about a URL, to somebody who asked `from` and knew it at `to`. */
+    hear(url: string, response: ReadResponse, from: Time, to: Time): void {
       const known = heard.get(url) ?? [];
       heard.set(url, known);
       known.push({ url, from, to, what: digest(response) });
     },
-    read: (url, response, from, to) => void reads.push({ url, from, to, what: digest(response) }),
-    excuse(excuse) {
+    /** What a visitor reads. */
+    read: (url: string, response: ReadResponse, from: Time, to: Time) =>
+      void reads.push({ url, from, to, what: digest(response) }),
+    excuse(excuse: Excuse): Excuse {
       excuses.push(excuse);
       return excuse;
     },
-    get reads() {
-      return reads.length;
-    },
+    reads,
+    /** The responses that were not what the origin said last, and for how long it had been saying something else. */
     late: () =>
       reads
         .map((read) => ({ url: read.url, readAt: read.from, milliseconds: lateness(read) }))
