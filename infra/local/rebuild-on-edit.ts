@@ -6,19 +6,6 @@ import type { Lambda } from "../aws-local/lambda/lambda.ts";
 import { cachedBuildOf } from "../build/cached-build.ts";
 import { functionPathOf } from "../command/event.ts";
 
-/** Builds functions again when their code has changed while the service runs. */
-export interface Edits {
-  /**
-   * Builds a function again if code has changed since the start, and waits until changed database functions are installed.
-   * @returns the file of its bundle if it was built again
-   * @throws {Failure} `BuildFailure` when the code is broken
-   */
-  prepare(name: string): Promise<string | undefined>;
-  /** Watches the code for changes from now on; the next request runs the changed code. */
-  follow(lambda: Lambda): void;
-  close(): void;
-}
-
 const migration = "ops-migrate";
 
 async function migrate(lambda: Lambda): Promise<void> {
@@ -31,7 +18,8 @@ const routes = join("lib", "contract");
 /** Editors write a file in several steps, and several files at once. */
 const settlingInMilliseconds = 50;
 
-export function openEdits(report: (line: string) => void): Edits {
+/** Builds functions again when their code has changed while the service runs. */
+export function openEdits(report: (line: string) => void) {
   const closing = new AbortController();
   let edits = 0;
   /** After an edit: until the files have been left alone for a moment. */
@@ -58,7 +46,13 @@ export function openEdits(report: (line: string) => void): Edits {
   };
 
   return {
-    async prepare(name) {
+    /**
+     * Builds a function again if code has changed since the start, and waits until changed database functions are
+     * installed.
+     * @returns the file of its bundle if it was built again
+     * @throws {Failure} `BuildFailure` when the code is broken
+     */
+    async prepare(name: string): Promise<string | undefined> {
       if (!settled) return undefined;
       await settled;
       const file = await cachedBuildOf(functionPathOf(name)).catch((error: Error) => {
@@ -69,7 +63,8 @@ export function openEdits(report: (line: string) => void): Edits {
       return file;
     },
 
-    follow(lambda) {
+    /** Watches the code for changes from now on; the next request runs the changed code. */
+    follow(lambda: Lambda): void {
       // A recursive watch would follow the files themselves, and lose those that an editor replaces by new ones.
       for (const folder of globSync("{functions,lib}/**/", { cwd: root }))
         watch(join(root, folder), { persistent: false, signal: closing.signal }, (_, file) => {
@@ -77,7 +72,7 @@ export function openEdits(report: (line: string) => void): Edits {
         });
     },
 
-    close() {
+    close(): void {
       closing.abort();
       edits += 1;
       settled = undefined;

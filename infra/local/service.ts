@@ -44,14 +44,10 @@ export interface ServiceOptions extends DatabaseOptions {
   readonly onExit: (reason: string) => void;
 }
 
-export interface LocalService {
-  readonly url: string;
-  readonly users: readonly DemoUser[];
-  close(): Promise<void>;
-}
+export type LocalService = Awaited<ReturnType<typeof startService>>;
 
 /** Starts the whole service on this machine, as `infra/aws-local` runs any service: with its data, edits and schedules. */
-export async function startService(options: ServiceOptions): Promise<LocalService> {
+export async function startService(options: ServiceOptions) {
   const { port, directory, uploads, report } = options;
   // Before anything else: if another local service has the port, its files are in use.
   if (!(await isFree(port))) throw new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`);
@@ -122,7 +118,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   return {
     url,
     users,
-    async close() {
+    async close(): Promise<void> {
       for (const end of schedules) end();
       edits.close();
       await aws.close();

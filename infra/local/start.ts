@@ -68,30 +68,24 @@ function stopOnSignals(service: LocalService): void {
 }
 
 function welcome({ url, users }: LocalService, directory: string): string {
-  const shown = users.map(({ token, description }) => `    ${token.padEnd(22)}${description}`);
-  const requests = [
-    `curl '${url}/contributors?client=1&limit=3'`,
-    ...(users.length > 0
-      ? [
-          `curl '${url}/contributor/slug/ursula-k-le-guin'`,
-          `curl --cookie refreshToken=local-administrator '${url}/admin-users?limit=3'`,
-        ]
-      : []),
-  ];
+  const tokens = users.map(({ token, description }) => `\n    ${token.padEnd(22)}${description}`);
+  const none = "\n    none yet; npm run invoke -- ops/create-user, then ops/issue-refresh-token, makes one";
+  const forUsers = `
+    curl '${url}/contributor/slug/ursula-k-le-guin'
+    curl --cookie refreshToken=local-administrator '${url}/admin-users?limit=3'`;
   return `
 Colophon listens on ${url}
 and shows its interface on ${url}/docs
 
   Sign in: ${url}/sign-in
 
-  Tokens, for this machine only:
-${shown.length > 0 ? shown.join("\n") : "    none yet; npm run invoke -- ops/create-user, then ops/issue-refresh-token, makes one"}
+  Tokens, for this machine only:${tokens.join("") || none}
 
   Functions are invoked by npm run invoke, or by the AWS CLI with
     AWS_SHARED_CREDENTIALS_FILE=${join(directory, "credentials")}
 
   Try:
-${requests.map((request) => `    ${request}`).join("\n")}
+    curl '${url}/contributors?client=1&limit=3'${users.length > 0 ? forUsers : ""}
 `;
 }
 

@@ -11,21 +11,18 @@ import { type ReferenceOptions, referencePage, scalarFile } from "../../referenc
  */
 export function docs(signIn: ReferenceOptions["signIn"], origin?: string): PageHandler {
   const html = referencePage({ base: "/docs/", signIn, api: "'self'" });
-  const pages: Readonly<Record<string, (response: ServerResponse, host?: string) => Promise<unknown>>> = {
-    "/docs": async (response, host) => {
-      if (origin !== undefined && isOtherName(host, origin))
-        return void response.writeHead(302, { Location: `${origin}/docs` }).end();
+  return async ({ method, url = "", headers }, response) => {
+    const path = method === "GET" ? url.replace(/\?.*$/s, "") : undefined;
+    if (path === "/docs" && origin !== undefined && isOtherName(headers.host, origin))
+      response.writeHead(302, { Location: `${origin}/docs` }).end();
+    else if (path === "/docs") {
       const policy = "frame-ancestors 'none'";
       response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy });
       response.end(html);
-    },
-    "/docs/openapi.json": (response) => sendFile(response, documentFile, "application/json"),
-    "/docs/scalar.js": (response) => sendFile(response, scalarFile, "text/javascript; charset=utf-8"),
-  };
-  return async ({ method, url = "", headers }, response) => {
-    const respond = method === "GET" ? pages[url.replace(/\?.*$/s, "")] : undefined;
-    await respond?.(response, headers.host);
-    return respond !== undefined;
+    } else if (path === "/docs/openapi.json") await sendFile(response, documentFile, "application/json");
+    else if (path === "/docs/scalar.js") await sendFile(response, scalarFile, "text/javascript; charset=utf-8");
+    else return false;
+    return true;
   };
 }
 
