@@ -6,16 +6,7 @@ import lock from "../../package-lock.json" with { type: "json" };
 import { runCommand } from "../command/command.ts";
 import { type BuiltFunction, build, checkSizes } from "./build.ts";
 
-export interface Packaged extends BuiltFunction {
-  /** Whether it loads sharp, which is uploaded with it. */
-  readonly processesImages: boolean;
-  /** False when it needs sharp and sharp is not installed: it can be synthesised, but not deployed. */
-  readonly isComplete: boolean;
-  /** Whether it opens transactions: to migrate, or to read a response that exceeds a result of the Data API. */
-  readonly usesTransactions: boolean;
-  /** The environment variables that it reads. */
-  readonly variables: ReadonlySet<string>;
-}
+export type Packaged = Awaited<ReturnType<typeof assemble>>;
 
 /**
  * Prepares the folder of every function for the upload: sharp cannot be bundled, so its build for Lambda's machines is
@@ -28,15 +19,19 @@ export async function packageFunctions(built: readonly BuiltFunction[], { offlin
 }
 
 /** Copies the modules beside a bundle that needs them, and finds out what else it needs. */
-async function assemble(built: BuiltFunction, modules?: string): Promise<Packaged> {
+async function assemble(built: BuiltFunction, modules?: string) {
   const { file, sources, externals } = built;
   const processesImages = externals.includes("sharp");
   if (processesImages && modules) await cp(modules, join(dirname(file), "node_modules"), { recursive: true });
   return {
     ...built,
+    /** Whether it loads sharp, which is uploaded with it. */
     processesImages,
+    /** False when it needs sharp and sharp is not installed: it can be synthesised, but not deployed. */
     isComplete: !processesImages || modules !== undefined,
+    /** Whether it opens transactions: to migrate, or to read a response that exceeds a result of the Data API. */
     usesTransactions: sources.includes("lib/data-api/transaction.ts"),
+    /** The environment variables that it reads. */
     variables: new Set((await Promise.all(sources.map(variablesOf))).flat()),
   };
 }

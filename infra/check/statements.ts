@@ -12,13 +12,7 @@ import type { Statement } from "../local/sql/query-plan.ts";
 import { readable, startRecorder } from "../local/sql/sql.ts";
 
 /** What an endpoint sends to PostgreSQL for its sample event. */
-export interface RecordedStatements {
-  /** `admin-roles/list` */
-  readonly path: string;
-  readonly statements: readonly Statement[];
-  /** The same as the committed file has it. */
-  readonly text: string;
-}
+export type RecordedStatements = Awaited<ReturnType<typeof record>>;
 
 const longValue = (value: number): Field => ({ longValue: value });
 const stringValue = (value: string): Field => ({ stringValue: value });
@@ -49,10 +43,7 @@ export async function recordStatements(outdir: string): Promise<RecordedStatemen
   return recorded;
 }
 
-async function record(
-  { statementsOf }: Awaited<ReturnType<typeof startRecorder>>,
-  declaration: Declaration,
-): Promise<RecordedStatements> {
+async function record({ statementsOf }: Awaited<ReturnType<typeof startRecorder>>, declaration: Declaration) {
   const path = endpointPath(declaration);
   const event = (await eventOf(path)) as APIGatewayProxyEvent;
   const { search = "Takahashi", limit, ...others } = event.queryStringParameters ?? {};
@@ -69,8 +60,10 @@ async function record(
     if (later) found.push(["The next page of a list that exceeds a result of the Data API", later]);
   }
   return {
+    /** `admin-roles/list` */
     path,
     statements: found.map(([, statement]) => statement),
+    /** The same as the committed file has it. */
     text: `${found.map(([title, statement]) => `-- ${title}\n${withoutRun(asSql(statement))}`).join("\n\n")}\n`,
   };
 }

@@ -32,16 +32,6 @@ const usage =
 
 const { id: account, region } = settings.account;
 
-/** Where a function runs. */
-interface Target {
-  readonly client: LambdaClient;
-  /** As Lambda knows it. */
-  readonly name: string;
-  readonly qualifier?: string;
-  /** Whether the operator has to agree before it changes anything. */
-  readonly isProtected: boolean;
-}
-
 export interface Invocation {
   readonly name: string;
   readonly payload?: string | undefined;
@@ -87,14 +77,17 @@ const failure = z.object({ errorType: z.string(), errorMessage: z.string() });
 const localUrl = "http://localhost:3000";
 const localData = join(import.meta.dirname, "../../.local");
 
-/** Where a function runs: in the local service, or on a stage. */
-export async function targetOf(path: string, { stage, url, data }: Omit<Invocation, "name">): Promise<Target> {
+/**
+ * Where a function runs, in the local service or on a stage, its name as Lambda knows it, and whether the operator has to
+ * agree before it changes anything.
+ */
+export async function targetOf(path: string, { stage, url, data }: Omit<Invocation, "name">) {
   // A change must not be made twice.
   const options = { region, maxAttempts: 1 };
   if (stage === undefined) {
     const credentials = await readCredentials(data ?? localData);
     const client = new LambdaClient({ ...options, endpoint: url ?? localUrl, credentials });
-    return { client, name: functionNameOf(path), isProtected: false };
+    return { client, name: functionNameOf(path), qualifier: undefined, isProtected: false };
   }
   if (url !== undefined || data !== undefined) throw new UsageError("--url and --data are for the local service");
   const { name, isProtected } = deployedFunction(stageNamed(stage), path);
@@ -103,7 +96,7 @@ export async function targetOf(path: string, { stage, url, data }: Omit<Invocati
     // With the account in its name nothing is invoked by credentials of another one.
     name: `${account}:function:${name}`,
     // An endpoint's version that gets the traffic; operators' functions have no alias.
-    ...(isOperatorEndpoint(path) ? {} : { qualifier: aliasName }),
+    qualifier: isOperatorEndpoint(path) ? undefined : aliasName,
     isProtected,
   };
 }
@@ -125,6 +118,8 @@ export async function expectAgreement({ name }: Pick<Target, "name">, event: unk
 }
 
 /** What the function returns, and whether it has thrown an error. */
+type Target = Awaited<ReturnType<typeof targetOf>>;
+
 async function send(
   { client, name, qualifier }: Target,
   path: string,

@@ -10,16 +10,11 @@ export function stageNamed(name: string): StageSettings {
   return stage;
 }
 
-export interface DeployedFunction {
-  /** `colophon-prod-admin-roles-list` */
-  readonly name: string;
-  /** The log that it shares with the other functions of its stage or database. */
-  readonly log: string;
-  readonly isProtected: boolean;
-}
-
-/** Where a stage has a function: of operators' functions some belong to its database. */
-export function deployedFunction(stage: StageSettings, path: string): DeployedFunction {
+/**
+ * Where a stage has a function: its name, as `colophon-prod-admin-roles-list`, and the log that it shares with the other
+ * functions of its stage or database. Of operators' functions some belong to the database.
+ */
+export function deployedFunction(stage: StageSettings, path: string) {
   const name = functionNameOf(path);
   if (!databaseFunctions.has(name)) {
     return { name: `colophon-${stage.name}-${name}`, log: functionLog(stage.name), isProtected: stage.isProtected };
