@@ -5,15 +5,7 @@ import { type Stack, startStack, useStack } from "../support/stack.ts";
 
 const stack = useStack();
 
-interface Seen {
-  readonly status: number;
-  readonly policy: string | null;
-  readonly tags: string | null;
-  readonly bytes: number;
-  readonly etag: string;
-}
-
-async function see(url: string, init: RequestInit = {}, { url: origin } = stack): Promise<Seen> {
+async function see(url: string, init: RequestInit = {}, { url: origin } = stack) {
   const response = await fetch(origin + url, init);
   const { byteLength: bytes } = await response.arrayBuffer();
   const { headers, status } = response;

@@ -22,14 +22,7 @@ const empty = async () => {
   await stack.sql`update users set username = 'zzz'`;
 };
 
-interface Shown {
-  readonly id: number;
-  readonly username?: string;
-  readonly first_name?: string;
-  readonly name?: string;
-  readonly alias?: string;
-  readonly description?: string;
-}
+type Shown = Readonly<Record<string, unknown> & { id: number }>;
 
 /** The records of a list, and its numbers; parameters that it does not have are ignored. */
 async function listOf(endpoint: string, query: Readonly<Record<string, string | number>> = {}, owner = { id: 0 }) {

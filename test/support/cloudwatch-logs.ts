@@ -2,18 +2,12 @@ import { json } from "node:stream/consumers";
 import type { FilteredLogEvent, FilterLogEventsRequest } from "@aws-sdk/client-cloudwatch-logs";
 import type { Api } from "./aws-apis.ts";
 
-/** The part of CloudWatch Logs that searches, as an HTTP handler for the real SDK. */
-export interface CloudWatchLogs {
-  /** By log group. */
-  readonly events: Map<string, FilteredLogEvent[]>;
-  /** All searches, oldest first. */
-  readonly requests: FilterLogEventsRequest[];
-  readonly result: Api;
-}
-
-/** Pages may be empty although others follow (CloudWatch Logs API Reference, "FilterLogEvents"). */
-export function makeCloudWatchLogs(): CloudWatchLogs {
-  const events: CloudWatchLogs["events"] = new Map();
+/**
+ * The part of CloudWatch Logs that searches, as an HTTP handler for the real SDK. Pages may be empty although others
+ * follow (CloudWatch Logs API Reference, "FilterLogEvents").
+ */
+export function makeCloudWatchLogs() {
+  const events = new Map<string, FilteredLogEvent[]>();
   const requests: FilterLogEventsRequest[] = [];
   const filter = (request: FilterLogEventsRequest): object => {
     const { logGroupName = "", startTime = 0, logStreamNamePrefix = "", filterPattern = "", nextToken } = request;
@@ -28,18 +22,21 @@ export function makeCloudWatchLogs(): CloudWatchLogs {
     const rest = next < found.length ? { nextToken: `${next}` } : {};
     return { events: found.slice(Number(nextToken), next), ...rest };
   };
+  const result: Api = async (request, response) => {
+    if (request.headers["x-amz-target"] !== "Logs_20140328.FilterLogEvents") return false;
+    const input = (await json(request)) as FilterLogEventsRequest;
+    if (input.nextToken === undefined) requests.push(input);
+    const body = filter(input);
+    response.writeHead("__type" in body ? 400 : 200, { "Content-Type": "application/x-amz-json-1.1" });
+    response.end(JSON.stringify(body));
+    return true;
+  };
   return {
+    /** By log group. */
     events,
+    /** All searches, oldest first. */
     requests,
-    async result(request, response) {
-      if (request.headers["x-amz-target"] !== "Logs_20140328.FilterLogEvents") return false;
-      const input = (await json(request)) as FilterLogEventsRequest;
-      if (input.nextToken === undefined) requests.push(input);
-      const body = filter(input);
-      response.writeHead("__type" in body ? 400 : 200, { "Content-Type": "application/x-amz-json-1.1" });
-      response.end(JSON.stringify(body));
-      return true;
-    },
+    result,
   };
 }
 

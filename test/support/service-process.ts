@@ -9,19 +9,7 @@ import { copyEmptyCluster } from "./own-postgres.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-export interface ServiceProcess {
-  readonly pid: number | undefined;
-  /** Its data. */
-  readonly directory: string;
-  readonly url: string;
-  /** The output since the last `forget`. */
-  output(): string;
-  forget(): void;
-  /** Resolves with the exit code. */
-  readonly ended: Promise<number | null>;
-  /** Stops the process and removes its data. */
-  stop(): Promise<void>;
-}
+export type ServiceProcess = Awaited<ReturnType<typeof startProcess>>;
 
 export interface ServiceProcessOptions {
   /** A copy of the project. */
@@ -46,7 +34,7 @@ export async function startProcess({
   uploads = false,
   flags = [],
   env,
-}: ServiceProcessOptions = {}): Promise<ServiceProcess> {
+}: ServiceProcessOptions = {}) {
   const directory = earlier ?? (await mkdtemp(join(tmpdir(), "colophon-process-")));
   if (!env?.COLOPHON_DATABASE_URL && !earlier) await copyEmptyCluster(join(directory, "postgres"));
   const ownPort = port ?? (await freePort());
@@ -77,11 +65,14 @@ export async function startProcess({
     pid: child.pid,
     directory,
     url: `http://localhost:${ownPort}`,
+    /** Resolves with the exit code. */
     ended,
+    /** The output since the last `forget`. */
     output: () => output,
     forget() {
       output = "";
     },
+    /** Stops the process and removes its data. */
     stop,
   };
 }

@@ -196,9 +196,7 @@ async function call(
 ): Promise<Reply> {
   const declaration = declarationOf(name);
   const target = declaration.path.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(path[key] ?? ""));
-  const search = new URLSearchParams(
-    Object.fromEntries(Object.entries(query).map(([key, value]) => [key, String(value)])),
-  );
+  const search = new URLSearchParams(Object.entries(query).map(([key, value]): [string, string] => [key, `${value}`]));
   const response = await fetch(`${url}${target}?${search}`, {
     method: declaration.method,
     headers: {

@@ -1,6 +1,5 @@
 import { GetObjectCommand, ListObjectVersionsCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect } from "vitest";
-import type { S3 } from "../../infra/aws-local/test/s3.ts";
 import { imageBucket } from "../../infra/local/stage/functions.ts";
 import { identifier } from "./database.ts";
 import { key } from "./environment.ts";
@@ -8,14 +7,7 @@ import { invoke } from "./invoke.ts";
 import { type Stack, type StackOptions, startStack } from "./stack.ts";
 
 /** A stack with a file service, and access to its bucket. */
-export interface UploadStack extends Stack {
-  readonly s3: S3;
-  /** Keys of all objects, sorted. */
-  keys(): Promise<string[]>;
-  object(key: string): Promise<{ bytes: Buffer; type: string | undefined; cache: string | undefined }>;
-  /** Runs the scheduled removal. */
-  sweep(): Promise<{ removed: number; kept: number }>;
-}
+export type UploadStack = Awaited<ReturnType<typeof startUploads>>;
 
 /** A stack with a file service for the tests of a file. */
 export function useUploads(options?: StackOptions): UploadStack {
@@ -25,7 +17,7 @@ export function useUploads(options?: StackOptions): UploadStack {
   return stack;
 }
 
-export async function startUploads(options: StackOptions = {}): Promise<UploadStack> {
+export async function startUploads(options: StackOptions = {}) {
   const stack = await startStack({ ...options, uploads: true });
   const { s3 } = stack;
   if (!s3) throw new Error("The stack has no S3");
@@ -33,17 +25,19 @@ export async function startUploads(options: StackOptions = {}): Promise<UploadSt
   return {
     ...stack,
     s3,
+    /** Keys of all objects, sorted. */
     async keys() {
       const { Versions = [] } = await client.send(new ListObjectVersionsCommand({ Bucket: imageBucket }));
       return Versions.filter(({ IsLatest }) => IsLatest).map(({ Key = "" }) => Key);
     },
-    async object(key) {
+    async object(key: string) {
       const { Body, ContentType, CacheControl } = await client.send(
         new GetObjectCommand({ Bucket: imageBucket, Key: key }),
       );
       return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), type: ContentType, cache: CacheControl };
     },
-    sweep: () => invoke(stack, "ops-remove-images", {}),
+    /** Runs the scheduled removal. */
+    sweep: () => invoke<{ removed: number; kept: number }>(stack, "ops-remove-images", {}),
   };
 }
 

@@ -37,22 +37,16 @@ export function testReading(stack: Stack, administrator: Caller): void {
       .filter(({ level }) => level === "warn")
       .map(({ endpoint, requestId }) => [endpoint, requestId]);
 
-  interface Rows {
-    readonly sql: Sql;
-    readonly id: number;
-    readonly caller: Person;
-  }
-
   describe.each([
     ["users", "user_locks", "user_id"],
     ["contributors", "contributor_locks", "contributor_id"],
   ] as const)("A detail of %s is shown without an edit lock, and the log warns", (table, locks, reference) => {
-    it.each<[string, (rows: Rows) => Promise<unknown>]>([
-      ["the record", ({ sql, id }) => sql`delete from ${identifier(table)} where id = ${id}`],
-      ["the caller", ({ sql, caller }) => sql`select from users where id = ${caller.id} for update`],
+    it.each<[string, (sql: Sql, id: number, caller: Person) => Promise<unknown>]>([
+      ["the record", (sql, id) => sql`delete from ${identifier(table)} where id = ${id}`],
+      ["the caller", (sql, _, caller) => sql`select from users where id = ${caller.id} for update`],
       [
         "the edit lock",
-        ({ sql, id, caller }) =>
+        (sql, id, caller) =>
           sql`insert into ${identifier(locks)} ${row({ [reference]: id, editor_id: caller.id, expires_at: new Date() })}`,
       ],
     ])("while a stuck change has %s", async (_, hold) => {
@@ -60,7 +54,7 @@ export function testReading(stack: Stack, administrator: Caller): void {
       const caller = await anAdministrator(stack.sql);
 
       const { status, body, headers } = await stack.sql.begin(async (sql) => {
-        await hold({ sql, id, caller });
+        await hold(sql, id, caller);
         return stack.call(`admin-${table}/id`, { as: caller.token, path: { id } });
       });
 
