@@ -214,10 +214,8 @@ create function import_refusals(target text, lines import_line[], leads import_r
               where
                 other.id <> line.id
                 and not exists (
-                  select
-                  from unnest(lines) as earlier
-                  where
-                    earlier.table_name = target and earlier.id = other.id and earlier.number < line.number
+                  select from unnest(lines) as earlier
+                  where (earlier.table_name, earlier.id) = (target, other.id) and earlier.number < line.number
                 )
             ) then array['first_name', 'another contributor has this name']
           end

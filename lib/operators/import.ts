@@ -35,7 +35,7 @@ export async function importFile(input: ImportInput, context: OperatorContext): 
   for (;;) {
     const lines = position === 0 ? 0 : report.lines;
     for await (const batch of batchesFrom(source, { position, lines })) {
-      if (isLate(context)) return (await progressMade(source)).report;
+      if (performance.now() > context.deadline) return (await progressMade(source)).report;
       if (!(await importBatch(batch, { ...input, source: source.name }, context))) break;
     }
     // Another run may have done what this one was about to do.
@@ -47,8 +47,6 @@ export async function importFile(input: ImportInput, context: OperatorContext): 
 /** The batches from there on; the next one is made while one is imported. */
 const batchesFrom = (source: Source, start: Start): AsyncIterable<Batch> =>
   Readable.from(batchesOf(linesIn(source.read(start.position), start)), { highWaterMark: 1 });
-
-const isLate = ({ deadline }: OperatorContext): boolean => performance.now() > deadline;
 
 const progressIn = ([row = []]: readonly Row[]): Progress => ({
   position: integer(row, 0),
