@@ -1,9 +1,3 @@
-import {
-  BeginTransactionCommand,
-  CommitTransactionCommand,
-  ExecuteStatementCommand,
-  RollbackTransactionCommand,
-} from "@aws-sdk/client-rds-data";
 import { beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../http/free-port.ts";
 import { type Key, newKey, signRequest } from "../http/signature.ts";
@@ -56,7 +50,7 @@ async function through(options: Partial<DataApiOptions>, ...statements: string[]
   const [secretArn] = Object.keys(options.secrets ?? { [data.target.secretArn]: {} });
   const responses = [];
   for (const sql of statements)
-    responses.push(await errorOf(client.send(new ExecuteStatementCommand({ resourceArn, secretArn, database, sql }))));
+    responses.push(await errorOf(client.executeStatement({ resourceArn, secretArn, database, sql })));
   await api.close();
   return { responses, calls: api.calls };
 }
@@ -68,7 +62,7 @@ function urlFor(username: string, password: string) {
   return url.href;
 }
 
-const begin = async () => (await data.client.send(new BeginTransactionCommand(data.target))).transactionId ?? "";
+const begin = async () => (await data.client.beginTransaction(data.target)).transactionId ?? "";
 
 describe("the wire", () => {
   const unimplemented = "501 NotImplementedException";
@@ -217,8 +211,8 @@ describe("a database that cannot be reached", () => {
       async (pid: number) => process.kill(pid, "SIGQUIT"),
     ],
   ])("is told when %s under a statement, and works again afterwards", async (_, expected, end) => {
-    const command = new ExecuteStatementCommand({ ...data.target, sql: "select pg_sleep(10)" });
-    const sleeping = errorOf(clientOf(data.api.url, 1).send(command));
+    const impatient = clientOf(data.api.url, 1);
+    const sleeping = errorOf(impatient.executeStatement({ ...data.target, sql: "select pg_sleep(10)" }));
     const pid = async () =>
       Number(
         await data.value("select pid from pg_stat_activity where query = 'select pg_sleep(10)' and state = 'active'"),
@@ -286,11 +280,11 @@ it("A session that cannot be reset after a transaction is ended", async () => {
   const locking = data.execute("lock table row", { transactionId: other });
   await expect.poll(() => data.value("select count(*) from pg_locks where not granted")).toBe(1);
 
-  await data.client.send(new CommitTransactionCommand({ ...data.target, transactionId }));
+  await data.client.commitTransaction({ ...data.target, transactionId });
   await locking;
   const state = `select state from pg_stat_activity where query = 'discard all' and pid = ${pid}`;
   await expect.poll(() => data.value(state)).toBe("idle");
-  await data.client.send(new RollbackTransactionCommand({ ...data.target, transactionId: other }));
+  await data.client.rollbackTransaction({ ...data.target, transactionId: other });
 
   const left = () => data.value("select count(*) from pg_class where relname = 'left_behind'");
   // An idle session would end after half a minute anyway.

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { type ExecuteStatementCommandInput, RDSData } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll } from "vitest";
 import { newKey } from "../http/signature.ts";
 import { startPostgres } from "../postgres/server.ts";
@@ -11,7 +11,7 @@ import { startDataApi } from "./data-api.ts";
 export const key = newKey();
 
 export const clientOf = (endpoint: string, maxAttempts = 3) =>
-  new RDSDataClient({ endpoint, region: "eu-central-1", credentials: key, maxAttempts });
+  new RDSData({ endpoint, region: "eu-central-1", credentials: key, maxAttempts });
 
 /** A PostgreSQL of its own with a Data API before it, and the real client pointed at that. */
 async function startEmulator() {
@@ -19,13 +19,9 @@ async function startEmulator() {
   const postgres = await startPostgres({ directory: join(directory, "postgres"), durable: false });
   const api = await startDataApi({ databaseUrl: postgres.url, key });
   const client = clientOf(api.url);
-  const target = {
-    resourceArn: clusterArn,
-    secretArn: masterSecretArn,
-    database: "postgres",
-  };
+  const target = { resourceArn: clusterArn, secretArn: masterSecretArn, database: "postgres" };
   const execute = (sql: string, extra: Partial<ExecuteStatementCommandInput> = {}) =>
-    client.send(new ExecuteStatementCommand({ ...target, sql, ...extra }));
+    client.executeStatement({ ...target, sql, ...extra });
   return {
     api,
     postgres,

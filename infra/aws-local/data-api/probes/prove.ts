@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { RDSData } from "@aws-sdk/client-rds-data";
 import { themesOf } from "./all.ts";
 import { fixture, schema } from "./fixture.ts";
 import type { Probe } from "./probe.ts";
@@ -35,11 +35,9 @@ async function prove(stop: AbortSignal): Promise<boolean> {
   const region = resourceArn.split(":")[3];
   if (!region || !secretArn || !database)
     throw new Error(`--cluster with an ARN, --secret and --database are needed (${usage})`);
-  const target = { client: new RDSDataClient({ region }), resourceArn, secretArn, database };
+  const target = { client: new RDSData({ region }), resourceArn, secretArn, database };
   const execute = (sql: string) =>
-    target.client.send(
-      new ExecuteStatementCommand({ resourceArn, secretArn, database, sql, continueAfterTimeout: true }),
-    );
+    target.client.executeStatement({ resourceArn, secretArn, database, sql, continueAfterTimeout: true });
 
   const { records } = await execute(`select version(), to_regnamespace('${schema}') is not null`);
   const [version, exists] = records?.[0] ?? [];
