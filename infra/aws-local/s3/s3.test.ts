@@ -105,6 +105,9 @@ describe("S3", () => {
     const { Versions = [], DeleteMarkers = [] } = await list();
     const others = [...all.filter((key) => key !== "/"), "no"];
     expect([Versions.length, DeleteMarkers.map(({ Key }) => Key)]).toEqual([9, others.toSorted()]);
+
+    await removeAll(...DeleteMarkers.map(({ Key = "", VersionId }) => ({ Key, VersionId })));
+    expect(await keys()).toEqual(all.filter((key) => key !== "/").toSorted());
   });
 
   it("lists versions by key, the newest first, encoded as in URLs where the AWS CLI wants that", async () => {
