@@ -141,18 +141,9 @@ describe("ops-release-on-deploy", () => {
     expect(outcomes).toMatchObject([{ Status: "FAILED", Reason: expect.stringContaining("admin-roles-add: 200 ") }]);
     for (const name of all) expect(lambdaApi.functions.get(name)?.versions).toEqual([versionOf(2, former)]);
     // It waits for a database that resumes; what reads gets a token of no user, and what writes gets none.
-    expect(
-      broken
-        .seen()
-        .slice(0, 4)
-        .map((each) => JSON.stringify(each))
-        .sort(),
-    ).toEqual([
-      '"asked"',
-      '"asked"',
-      expect.stringMatching(/^"refreshToken=[0-9a-f-]{36}"$/),
-      '{"Content-Type":"application/json"}',
-    ]);
+    const seen = broken.seen().map((each) => JSON.stringify(each).replace(/[0-9a-f-]{36}/, "ID"));
+    expect(seen.filter((each) => each === '"asked"')).toHaveLength(2);
+    expect([...new Set(seen)].sort()).toEqual(['"asked"', '"refreshToken=ID"', '{"Content-Type":"application/json"}']);
   }, 60_000);
 
   it("goes back to the former release without a trial, when CloudFormation takes a deployment back", async () => {
