@@ -3,9 +3,8 @@ import { text } from "node:stream/consumers";
 import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 
 /** A request to invalidate, as CloudFront got it. */
-export interface InvalidationRequest {
+interface InvalidationRequest {
   readonly path: string;
-  readonly authorization: string;
   readonly reference: string;
   /** Paths (`/avatars/*`), and tags (`#contributor-5`). */
   readonly items: readonly string[];
@@ -16,18 +15,10 @@ export interface InvalidationRequest {
  * How requests fail: an error of CloudFront's, no response to a request that is not accepted (`broken`), or to one that is
  * (`lost`).
  */
-export type Failure = { readonly status: number; readonly code: string } | "broken" | "lost";
+type Failure = { readonly status: number; readonly code: string } | "broken" | "lost";
 
-/** CloudFront's `CreateInvalidation` on this machine, for the real SDK. */
-export interface CloudFront {
-  /** For `AWS_ENDPOINT_URL_CLOUDFRONT`. */
-  readonly url: string;
-  /** All requests, oldest first. */
-  readonly requests: InvalidationRequest[];
-  /** How requests fail from now on; undefined if they do not. */
-  failure: Failure | undefined;
-  close(): Promise<void>;
-}
+/** CloudFront's `CreateInvalidation` on this machine, for the real SDK by `AWS_ENDPOINT_URL_CLOUDFRONT`. */
+export type CloudFront = Awaited<ReturnType<typeof startCloudFront>>;
 
 /** At most 50 tags an object, each of 1 to 256 visible ASCII characters without commas; paths begin with a slash. */
 const validItem = /^(?:#[!-+\--~]{1,256}|\/[!-~]*)$/;
@@ -37,33 +28,27 @@ const validItem = /^(?:#[!-+\--~]{1,256}|\/[!-~]*)$/;
  * invalidation that was made before, with other items it is refused.
  * @param onAccepted is called with the items of each new invalidation, before CloudFront returns
  */
-export async function startCloudFront(
-  onAccepted: (items: readonly string[]) => unknown = () => {},
-): Promise<CloudFront> {
+export async function startCloudFront(onAccepted: (items: readonly string[]) => unknown = () => {}) {
   const made = new Map<string, string>();
+  /** All requests, oldest first. */
+  const requests: InvalidationRequest[] = [];
+  /** How requests fail from now on; undefined if they do not. */
+  const state = { failure: undefined as Failure | undefined };
 
   const refusalOf = (reference: string, items: readonly string[]): Failure | undefined => {
-    if (made.has(reference) && made.get(reference) !== items.join()) {
+    if ((made.get(reference) ?? items.join()) !== items.join())
       return { status: 400, code: "InvalidationBatchAlreadyExists" };
-    }
-    return items.length > 0 && items.every((item) => validItem.test(item))
-      ? undefined
-      : { status: 400, code: "InvalidArgument" };
+    const isValid = items.length > 0 && items.every((item) => validItem.test(item));
+    return isValid ? undefined : { status: 400, code: "InvalidArgument" };
   };
 
   const server = createServer(async (request, response) => {
     const body = await text(request);
     const reference = /<CallerReference>(.*?)<\/CallerReference>/.exec(body)?.[1] ?? "";
     const items = [...body.matchAll(/<Path>(.*?)<\/Path>/g)].flatMap(([, item]) => item ?? []);
-    const { failure } = cloudFront;
+    const { failure } = state;
     const refusal = failure === undefined || failure === "lost" ? refusalOf(reference, items) : failure;
-    cloudFront.requests.push({
-      path: `${request.method} ${request.url}`,
-      authorization: request.headers.authorization ?? "",
-      reference,
-      items,
-      accepted: refusal === undefined,
-    });
+    requests.push({ path: `${request.method} ${request.url}`, reference, items, accepted: refusal === undefined });
     if (refusal === undefined && !made.has(reference)) {
       made.set(reference, items.join());
       await onAccepted(items);
@@ -76,10 +61,5 @@ export async function startCloudFront(
         : `<Invalidation><Id>I2J0I21PCUYOIK</Id><Status>InProgress</Status>${body.replace(/^<\?.*?\?>/, "")}</Invalidation>`,
     );
   });
-  const cloudFront: CloudFront = {
-    ...(await listenToClients(server)),
-    requests: [],
-    failure: undefined,
-  };
-  return cloudFront;
+  return Object.assign(state, { requests, ...(await listenToClients(server)) });
 }

@@ -1,8 +1,8 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { type Api, type Reply, refusal, send } from "./aws-apis.ts";
+import { type Reply, refusal, send } from "./aws-apis.ts";
 
-export interface FakeVersion {
+interface FakeVersion {
   readonly Version: string;
   readonly Description: string;
   /** ISO 8601. */
@@ -14,7 +14,7 @@ export interface FakeAlias {
   FunctionVersion: string;
 }
 
-export interface FakeFunction {
+interface FakeFunction {
   /** That of its newest code, with which a version is published. */
   readonly description?: string;
   versions: FakeVersion[];
@@ -22,27 +22,21 @@ export interface FakeFunction {
   live: FakeAlias | undefined;
 }
 
-/** The part of Lambda that knows functions, versions and aliases, as an HTTP handler for the real SDK. */
-export interface LambdaApi {
-  /** That of the credentials. */
-  readonly account: { id: string };
-  /** By their names. */
-  readonly functions: Map<string, FakeFunction>;
-  /** What was changed, oldest first: `UpdateAlias colophon-prod-session 7`. */
-  readonly changes: string[];
-  /** Errors by function, which the next change of it returns. */
-  readonly failures: Map<string, { readonly status: number; readonly type: string }>;
-  readonly result: Api;
-}
-
 const pageLength = 3;
 
-/** Lists come in pages, and a version of an alias cannot be deleted (Lambda API Reference). */
-export function makeLambdaApi(): LambdaApi {
+/**
+ * The part of Lambda that knows functions, versions and aliases, as an HTTP handler for the real SDK. Lists come in pages,
+ * and a version of an alias cannot be deleted (Lambda API Reference).
+ */
+export function makeLambdaApi() {
+  /** That of the credentials. */
   const account = { id: "123456789012" };
+  /** By their names. */
   const functions = new Map<string, FakeFunction>();
+  /** What was changed, oldest first: `UpdateAlias colophon-prod-session 7`. */
   const changes: string[] = [];
-  const failures: LambdaApi["failures"] = new Map();
+  /** Errors by function, which the next change of it returns. */
+  const failures = new Map<string, { readonly status: number; readonly type: string }>();
 
   const page = (field: string, items: readonly object[], marker: string | null): Reply => {
     const from = Number(marker ?? 0);
@@ -57,8 +51,6 @@ export function makeLambdaApi(): LambdaApi {
   };
 
   const updateAlias = (name: string, alias: FakeAlias, update: FakeAlias): Reply => {
-    const failure = failureOf(name);
-    if (failure) return failure;
     changes.push(`UpdateAlias ${name} ${update.FunctionVersion}`);
     // What the request leaves out stays.
     Object.assign(alias, update);
@@ -72,14 +64,8 @@ export function makeLambdaApi(): LambdaApi {
     return { status: 204 };
   };
 
-  /** Lambda never uses a number twice. */
-  const lastNumbers = new WeakMap<FakeFunction, number>();
-  const publish = (name: string, found: FakeFunction): Reply => {
-    const { versions, description: Description = "" } = found;
-    const failure = failureOf(name);
-    if (failure) return failure;
-    const number = 1 + Math.max(lastNumbers.get(found) ?? 0, ...versions.map(({ Version }) => Number(Version)));
-    lastNumbers.set(found, number);
+  const publish = (name: string, { versions, description: Description = "" }: FakeFunction): Reply => {
+    const number = 1 + Math.max(0, ...versions.map(({ Version }) => Number(Version)));
     const version = { Version: `${number}`, Description, LastModified: "" };
     versions.push(version);
     changes.push(`PublishVersion ${name} ${number}`);
@@ -101,30 +87,22 @@ export function makeLambdaApi(): LambdaApi {
     if (call.endsWith("/invocations")) return undefined;
     if (!found) return refusal(404, "ResourceNotFoundException");
     const { versions, live } = found;
-    if (call === "POST /versions") return publish(name, found);
+    if (call === "POST /versions") return failureOf(name) ?? publish(name, found);
     if (call === "GET /configuration") return { status: 200, body: { State: "Active" } };
     if (call === "GET /versions") return page("Versions", [{ Version: "$LATEST" }, ...versions], marker);
     if (call === "GET /aliases") return page("Aliases", live ? [{ Name: "live", ...live }] : [], marker);
-    if (rest === "/aliases/live") {
-      if (!live) return refusal(404, "ResourceNotFoundException");
-      if (request.method === "GET") return { status: 200, body: { Name: "live", ...live } };
-      return updateAlias(name, live, JSON.parse(await text(request)));
-    }
+    if (live && call === "GET /aliases/live") return { status: 200, body: { Name: "live", ...live } };
+    if (live && rest === "/aliases/live")
+      return failureOf(name) ?? updateAlias(name, live, JSON.parse(await text(request)));
     const version = searchParams.get("Qualifier");
     if (call === "DELETE " && version) return deleteVersion(name, found, version);
-    return refusal(400, "InvalidParameterValueException");
+    return refusal(404, "ResourceNotFoundException");
   };
 
-  return {
-    account,
-    functions,
-    changes,
-    failures,
-    async result(request, response) {
-      const reply = await replyTo(request);
-      if (!reply) return false;
-      send(response, reply);
-      return true;
-    },
+  const result = async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
+    const reply = await replyTo(request);
+    if (reply) send(response, reply);
+    return reply !== undefined;
   };
+  return { account, functions, changes, failures, result };
 }

@@ -71,7 +71,6 @@ describe("ops-invalidate", () => {
     expect(cloudFront.requests).toMatchObject([
       {
         path: `POST /2020-05-31/distribution/${distribution}/invalidation`,
-        authorization: expect.stringContaining("/cloudfront/aws4_request"),
         items: ["#contributor-5", "#contributors"],
       },
     ]);
@@ -284,7 +283,6 @@ describe("ops-invalidate-images", () => {
       {
         path: `POST /2020-05-31/distribution/${imageDistribution}/invalidation`,
         items: ["/avatars/3f1c2f4e-7a55-4a53-9d0e-4d7c9a2b6c11.webp"],
-        accepted: true,
       },
     ]);
   });

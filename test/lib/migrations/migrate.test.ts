@@ -6,8 +6,7 @@ import { type DataApi, startDataApi } from "../../../infra/aws-local/test/data-a
 import { defaultName as owner } from "../../../infra/local/database.ts";
 import { settingsOf } from "../../../infra/local/stage/functions.ts";
 import { scripts } from "../../../lib/changes/all.ts";
-import type * as Runner from "../../../lib/migrations/migrate.ts";
-import { migrations } from "../../../lib/migrations/tables/all.ts";
+import { type Migration, migrations } from "../../../lib/migrations/tables/all.ts";
 import { identifier, openDatabase, type Sql } from "../../support/database.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 import { createDatabase } from "../../support/own-database.ts";
@@ -21,12 +20,6 @@ let lambda: Lambda;
 
 const dataApiWith = (limits = {}) =>
   startDataApi({ databaseUrl: inject("ownerUrl"), secrets: inject("secrets"), key, limits });
-
-/** The runner of this process, by the Data API that was started last. */
-async function loadRunner(): Promise<typeof Runner> {
-  vi.resetModules();
-  return await import("../../../lib/migrations/migrate.ts");
-}
 
 beforeAll(async () => {
   database = await createDatabase("template1");
@@ -189,25 +182,32 @@ describe("ops-migrate", () => {
 });
 
 describe("A migration of the next release", () => {
-  const next = {
-    name: "90-since",
-    path: "lib/migrations/tables/90-since.sql",
-    text: `
-drop table publisher_relations;
+  /* A call of this Data API ends after three seconds. An index takes as long as another session locks its table. */
+  const callSeconds = 3;
+  let slowApi: DataApi;
+  let migrateTo: (next: Migration, endBy?: number) => Promise<string[]>;
+
+  beforeAll(async () => {
+    await empty();
+    await migrate();
+    slowApi = await dataApiWith({ statementTimeoutInMilliseconds: callSeconds * 1_000 });
+    useDatabase(database.name, slowApi.url);
+    vi.resetModules();
+    const runner = await import("../../../lib/migrations/migrate.ts");
+    migrateTo = (next, endBy) => runner.migrate([...migrations, next], endBy);
+  });
+
+  afterAll(() => slowApi.close());
+
+  it("finds its table recorded and tagged, by triggers that it does not name", async () => {
+    const text = `drop table publisher_relations;
 
 create table publisher_relations (
   publisher_id bigint not null references publishers on delete cascade,
   relation_id bigint not null references publishers on delete cascade,
   since date,
   primary key (publisher_id, relation_id)
-);
-`,
-  };
-
-  it("finds its table recorded and tagged, by triggers that it does not name", async () => {
-    await empty();
-    await migrate();
-    const runner = await loadRunner();
+);`;
     const triggers = () => sql`
       select tgname, tgrelid::regclass::text as table_name, xmin::text from pg_trigger
       where not tgisinternal and tgrelid::regclass::text <> 'publisher_relations'
@@ -215,7 +215,7 @@ create table publisher_relations (
     `;
     const before = await triggers();
 
-    expect(await runner.migrate([...migrations, next])).toEqual([next.name]);
+    expect(await migrateTo({ name: "90-since", path: "90-since.sql", text })).toEqual(["90-since"]);
 
     expect(await triggers()).toEqual(before);
     await sql`insert into publishers (name, slug) values ('A', 'a'), ('B', 'b')`;
@@ -232,65 +232,47 @@ create table publisher_relations (
     const tags = await sql`select tag from stale_tags group by transaction, tag order by transaction desc limit 2`;
     expect(tags).toEqual([{ tag: "publisher-2" }, { tag: "publisher-2" }]);
   });
-});
 
-describe("A slow migration", () => {
-  /* A call of this Data API ends after three seconds. An index takes as long as another session locks its table. */
-  const callSeconds = 3;
-  let slowApi: DataApi;
-  /** Applies a migration of the next release. */
-  let migrateTo: (next: (typeof migrations)[number], endBy?: number) => Promise<string[]>;
-
-  beforeAll(async () => {
-    await empty();
-    await migrate();
-    slowApi = await dataApiWith({ statementTimeoutInMilliseconds: callSeconds * 1_000 });
-    useDatabase(database.name, slowApi.url);
-    const runner = await loadRunner();
-    migrateTo = (next, endBy) => runner.migrate([...migrations, next], endBy);
-  });
-
-  afterAll(() => slowApi.close());
-
-  beforeEach(async () => {
-    await sql.query(`
+  describe("that is slow", () => {
+    beforeEach(async () => {
+      await sql.query(`
       delete from migrations where name = '90-index';
       drop table if exists entries;
       create table entries (id int);
       alter table entries owner to ${owner};
       insert into entries select generate_series(1, 100);
     `);
-    slowApi.calls.length = 0;
-  });
-
-  afterEach(() => slowApi.intercept(undefined));
-
-  const slow = (kind = "index", limit = "1 hour") => ({
-    name: "90-index",
-    path: "lib/migrations/tables/90-index.sql",
-    text: `-- slow: ${limit}\n-- Finds entries.\ncreate ${kind} concurrently if not exists entries_id on entries (id);\n`,
-  });
-  const text = slow();
-
-  /** Runs something while the index cannot be finished. */
-  async function withLock<Result>(work: (release: () => void) => Promise<Result>): Promise<Result> {
-    const locked = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    const other = sql.begin(async (run) => {
-      await run`lock table entries in row exclusive mode`;
-      locked.resolve();
-      await released.promise;
+      slowApi.calls.length = 0;
     });
-    await locked.promise;
-    try {
-      return await work(released.resolve);
-    } finally {
-      released.resolve();
-      await other;
-    }
-  }
 
-  const running = (seconds = 0) => sql`
+    afterEach(() => slowApi.intercept(undefined));
+
+    const slow = (kind = "index", limit = "1 hour") => ({
+      name: "90-index",
+      path: "lib/migrations/tables/90-index.sql",
+      text: `-- slow: ${limit}\n-- Finds entries.\ncreate ${kind} concurrently if not exists entries_id on entries (id);\n`,
+    });
+    const text = slow();
+
+    /** Runs something while the index cannot be finished. */
+    async function withLock<Result>(work: (release: () => void) => Promise<Result>): Promise<Result> {
+      const locked = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      const other = sql.begin(async (run) => {
+        await run`lock table entries in row exclusive mode`;
+        locked.resolve();
+        await released.promise;
+      });
+      await locked.promise;
+      try {
+        return await work(released.resolve);
+      } finally {
+        released.resolve();
+        await other;
+      }
+    }
+
+    const running = (seconds = 0) => sql`
     select from pg_stat_activity
     where
       datname = current_database()
@@ -299,82 +281,83 @@ describe("A slow migration", () => {
       and pid <> pg_backend_pid()
       and clock_timestamp() - query_start > make_interval(secs => ${seconds})
   `;
-  const index = () => sql`
+    const index = () => sql`
     select indisvalid as valid from pg_class join pg_index on indexrelid = oid where relname = 'entries_id'
   `;
-  const begins = /create (unique )?index/;
-  const begun = () => slowApi.calls.filter(({ sql: sent = "" }) => begins.test(sent)).length;
-  const longAgo = () => performance.now() - 1;
-  /** The call that begins the index breaks off, and the statement runs. */
-  const breakOff = () =>
-    slowApi.intercept(({ sql: sent = "" }) =>
-      begins.test(sent) && begun() === 1 ? { kind: "late", until: Promise.resolve(), done: () => {} } : undefined,
-    );
-
-  it("is applied at once if it takes no time", async () => {
-    expect(await migrateTo(text)).toEqual(["90-index"]);
-
-    expect(await index()).toEqual([{ valid: true }]);
-    slowApi.calls.length = 0;
-    expect(await migrateTo(text)).toEqual([]);
-    expect(begun()).toBe(0);
-  });
-
-  it("goes on after its call has timed out, and is watched until it is done by all runs that have time", async () => {
-    const outcomes = await withLock(async (release) => {
-      const both = Promise.all([migrateTo(text), migrateTo(text)]);
-      await expect.poll(() => running(callSeconds + 0.5)).toHaveLength(1);
-      await expect(migrateTo(text, longAgo())).rejects.toThrow(
-        /^Migration 90-index has been running for 0 minutes; run ops-migrate or the deployment again/,
+    const begins = /create (unique )?index/;
+    const begun = () => slowApi.calls.filter(({ sql: sent = "" }) => begins.test(sent)).length;
+    const longAgo = () => performance.now() - 1;
+    /** The call that begins the index breaks off, and the statement runs. */
+    const breakOff = () =>
+      slowApi.intercept(({ sql: sent = "" }) =>
+        begins.test(sent) && begun() === 1 ? { kind: "late", until: Promise.resolve(), done: () => {} } : undefined,
       );
+
+    it("is applied at once if it takes no time", async () => {
+      expect(await migrateTo(text)).toEqual(["90-index"]);
+
+      expect(await index()).toEqual([{ valid: true }]);
+      slowApi.calls.length = 0;
+      expect(await migrateTo(text)).toEqual([]);
+      expect(begun()).toBe(0);
+    });
+
+    it("goes on after its call has timed out, and is watched until it is done by all runs that have time", async () => {
+      const outcomes = await withLock(async (release) => {
+        const both = Promise.all([migrateTo(text), migrateTo(text)]);
+        await expect.poll(() => running(callSeconds + 0.5)).toHaveLength(1);
+        await expect(migrateTo(text, longAgo())).rejects.toThrow(
+          /^Migration 90-index has been running for 0 minutes; run ops-migrate or the deployment again/,
+        );
+        expect(begun()).toBe(1);
+        release();
+        return await both;
+      });
+
+      expect(outcomes.flat()).toEqual(["90-index"]);
+      expect(await index()).toEqual([{ valid: true }]);
+      // It ended unheard, so it was sent again, which had nothing to do.
+      expect(begun()).toBe(2);
+      expect(await sql`select name from migrations where name = '90-index'`).toEqual([{ name: "90-index" }]);
+    });
+
+    it("is cancelled after its own time, and begun anew by the next run, without the invalid index", async () => {
+      const short = slow("index", "1 second");
+      await withLock(async () => {
+        await expect(migrateTo(short)).rejects.toThrow(
+          /^Migration 90-index failed: .*(took longer than 1 second and was cancelled|canceling statement)/,
+        );
+        await expect.poll(() => running()).toEqual([]);
+      });
+      expect(await index()).toEqual([{ valid: false }]);
+
+      expect(await migrateTo(short)).toEqual(["90-index"]);
+
+      expect(await index()).toEqual([{ valid: true }]);
+    });
+
+    it.each([
+      [
+        "with its file and line, if its call says so",
+        () => {},
+        /^Migration 90-index failed: lib\/migrations\/tables\/90-index\.sql:3:1: .*could not create unique index/,
+      ],
+      [
+        "without another run, if its call broke off",
+        breakOff,
+        "Migration 90-index failed: its statement ended after its call, without success",
+      ],
+    ])("fails when its statement fails: %s", async (_, fail, message) => {
+      await sql`insert into entries values (1)`;
+      fail();
+
+      await expect(migrateTo(slow("unique index"))).rejects.toThrow(message);
+
       expect(begun()).toBe(1);
-      release();
-      return await both;
+      await sql`delete from entries where id = 1`;
+      expect(await migrateTo(slow("unique index"))).toEqual(["90-index"]);
+      expect(await index()).toEqual([{ valid: true }]);
     });
-
-    expect(outcomes.flat()).toEqual(["90-index"]);
-    expect(await index()).toEqual([{ valid: true }]);
-    // It ended unheard, so it was sent again, which had nothing to do.
-    expect(begun()).toBe(2);
-    expect(await sql`select name from migrations where name like '90%'`).toEqual([{ name: "90-index" }]);
-  });
-
-  it("is cancelled after its own time, and begun anew by the next run, without the invalid index", async () => {
-    const short = slow("index", "1 second");
-    await withLock(async () => {
-      await expect(migrateTo(short)).rejects.toThrow(
-        /^Migration 90-index failed: .*(took longer than 1 second and was cancelled|canceling statement)/,
-      );
-      await expect.poll(() => running()).toEqual([]);
-    });
-    expect(await index()).toEqual([{ valid: false }]);
-
-    expect(await migrateTo(short)).toEqual(["90-index"]);
-
-    expect(await index()).toEqual([{ valid: true }]);
-  });
-
-  it.each([
-    [
-      "with its file and line, if its call says so",
-      () => {},
-      /^Migration 90-index failed: lib\/migrations\/tables\/90-index\.sql:3:1: .*could not create unique index/,
-    ],
-    [
-      "without another run, if its call broke off",
-      breakOff,
-      "Migration 90-index failed: its statement ended after its call, without success",
-    ],
-  ])("fails when its statement fails: %s", async (_, fail, message) => {
-    await sql`insert into entries values (1)`;
-    fail();
-
-    await expect(migrateTo(slow("unique index"))).rejects.toThrow(message);
-
-    expect(begun()).toBe(1);
-    await sql`delete from entries where id = 1`;
-    expect(await migrateTo(slow("unique index"))).toEqual(["90-index"]);
-    expect(await index()).toEqual([{ valid: true }]);
   });
 });
 
