@@ -13,7 +13,7 @@ export const handler = operatorFunction("ops/list-changes", async (input, { dead
   const { before, limit, raw, ...filters } = input;
   const isWhole = filters.id !== undefined;
   const after = before === undefined ? undefined : { id: before };
-  const { text, next } = await readPage(changes.list(filters, isWhole || raw), { after, limit }, { deadline });
+  const { text, next } = await readPage(changes.list(filters, isWhole || raw), { after, limit, deadline });
   const rows = z.array(ledgerRow).parse(JSON.parse(`[${text}]`));
   const inWords = (nameOf: NameOf) =>
     rows.map((row) => ({ ...changeInWords(row, nameOf, isWhole), ...(raw && { rows: row.described.rows }) }));

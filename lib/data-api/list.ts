@@ -8,6 +8,8 @@ export interface PageRequest {
   readonly after?: Cursor | undefined;
   readonly offset?: number;
   readonly limit: number;
+  readonly guard?: Guard | undefined;
+  readonly deadline: number;
 }
 
 /** The last record of the page before. */
@@ -41,11 +43,6 @@ export interface ListQuery {
 
 export type PageResult = ReturnType<typeof resultOf>;
 
-interface Options {
-  readonly guard?: Guard | undefined;
-  readonly deadline: number;
-}
-
 const shortRowsMax = 400;
 const longRowsMax = 2_000;
 
@@ -53,19 +50,20 @@ const longRowsMax = 2_000;
  * Reads the first page of a list. Nearly every list fits into a row and is read whole; of a longer one it reads as many
  * records as fit into a result.
  */
-export async function readFirstPage(query: ListQuery, page: PageRequest, options: Options): Promise<PageResult> {
-  const { guard, deadline } = options;
+export async function readFirstPage(query: ListQuery, page: PageRequest): Promise<PageResult> {
+  const { guard, deadline } = page;
   const batch = batchOf(page, shortRowsMax);
   const found = await readShortText(guarded(guard, selectShort(query, batch)), columnsOf(guard), deadline);
   if (found !== "too long") {
     const first = resultOf(found);
     if (first.count < batch.limit || batch.limit === page.limit) return first;
   }
-  return await readPage(query, page, options);
+  return await readPage(query, page);
 }
 
 /** Reads as many records of a page as fit into a result, and at least one. */
-export async function readPage(query: ListQuery, page: PageRequest, { guard, deadline }: Options): Promise<PageResult> {
+export async function readPage(query: ListQuery, page: PageRequest): Promise<PageResult> {
+  const { guard, deadline } = page;
   const select = selectLong(query, batchOf(page, longRowsMax));
   return resultOf(await readLongText(guarded(guard, select), sql`${columnsOf(guard)}, next_id, next_key`, deadline));
 }

@@ -47,20 +47,19 @@ export function serveList<const D extends ListDeclaration>(declaration: D, toQue
     const guard = guardOf(declaration, event);
     const input = parse(event);
     const range = isRange(input.query) ? input.query : everything;
-    const isPage = range.limit <= pageLimitMax;
-    const tags = isPage ? cacheTagsOf(declaration, input.path) : {};
+    const tags = range.limit <= pageLimitMax ? cacheTagsOf(declaration, input.path) : {};
     // A public list always exists, so nothing has to be read.
     if (event.httpMethod === "HEAD" && !guard)
       return { statusCode: 200, headers: { ...uncompressed, ...tags }, body: "" };
     const query = toQuery(input);
-    const first = await readFirstPage(query, range, { guard, deadline: deadlineOf(context, timeouts) });
+    const first = await readFirstPage(query, { ...range, guard, deadline: deadlineOf(context, timeouts) });
     rememberCaller(event, first.caller);
     if (first.status !== 200) throw new ContractError(first.status);
 
     const deadline = performance.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds;
     // A client that reads on is still waiting, so each page has its own deadline.
     const next: NextPage = (after, limit) =>
-      readPage(query, { after, limit }, { guard, deadline: Math.min(deadlineFromNow(timeouts), deadline) });
+      readPage(query, { after, limit, guard, deadline: Math.min(deadlineFromNow(timeouts), deadline) });
     const texts = textsOf(declaration.response, range, first, next);
     const isCompressed = acceptsGzip(event) && first.text.length >= compressedBytesMin;
     const isWhole = !first.next || first.count >= range.limit;
