@@ -42,8 +42,8 @@ create function missing_relations(owner bigint, removed bigint[], modified json,
   ) as relation
 $$;
 
--- Edits a list of a contributor. An element that is both modified and removed is removed. A statement runs only if it
--- has something to do, since it runs triggers even if it touches no row.
+-- Edits a list of a contributor. An element that is both modified and removed is removed. All added ones have the same
+-- fields. A statement runs only if it has something to do, since it runs triggers even if it touches no row.
 create function edit_list(list_table text, target bigint, added json, removed bigint[], modified json) returns void
   language plpgsql as $$
   begin
@@ -57,10 +57,13 @@ create function edit_list(list_table text, target bigint, added json, removed bi
       ));
     end if;
     if json_array_length(added) > 0 then
-      perform insert_rows(list_table, (
-        select jsonb_agg(element || jsonb_build_object('contributor_id', target) order by place)
-        from jsonb_array_elements(cast(added as jsonb)) with ordinality as list (element, place)
-      ));
+      perform insert_alike(
+        list_table, array['contributor_id'] || array(select json_object_keys(added -> 0)),
+        (
+          select jsonb_agg(element || jsonb_build_object('contributor_id', target) order by place)
+          from jsonb_array_elements(cast(added as jsonb)) with ordinality as list (element, place)
+        )
+      );
     end if;
   end
 $$;

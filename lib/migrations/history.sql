@@ -127,6 +127,7 @@ create or replace function record_rows() returns trigger
       old_rows jsonb[] = '{}';
       new_rows jsonb[] = '{}';
       touched bigint[];
+      recorded integer;
     begin
       tags = tg_argv[3];
       if tg_op = 'TRUNCATE'
@@ -167,7 +168,11 @@ create or replace function record_rows() returns trigger
           ) as changed
         where not before ?| key_columns
         having count(*) > 0
-        returning owners into touched;
+        returning owners, jsonb_array_length(keys) into touched, recorded;
+        if recorded = cardinality(new_rows) then
+          perform add_stale_tags(tags, touched);
+          return null;
+        end if;
         -- A row that gets another key is recorded as deleted and inserted.
         select coalesce(array_agg(former), '{}'), coalesce(array_agg(latter), '{}') into old_rows, new_rows
         from unnest(old_rows, new_rows) as row (former, latter)
