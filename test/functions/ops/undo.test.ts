@@ -201,22 +201,6 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
       forced: () => isThere("select from contributors where (id, slug) = ($1, $2)", kept.id, kept.slug),
     };
   },
-  "the number of a volume": async () => {
-    const { id } = await aSeries(stack.sql);
-    await stack.sql`insert into volumes (series_id, number) values (${id}, 1)`;
-    const volume = await newest("volumes");
-    const deletion = await bySql(
-      `with named as (update series set origin = 'Japan' where id = $1) delete from volumes where series_id = $1`,
-      id,
-    );
-    const later = await bySql("insert into volumes (series_id, number) values ($1, 1)", id);
-    const reason = `Series ${id} has the same series_id, number now`;
-    return {
-      change: deletion,
-      conflicts: [[`series/${id}`, `volumes/${volume}`, later, reason]],
-      skipped: [`volumes/${volume}`],
-    };
-  },
 };
 
 describe("ops-undo finds what has changed since, names the newest change of it, and yields to force:", () => {
