@@ -384,10 +384,12 @@ create function administrator_power() returns bigint[] language sql stable as $$
   )
 $$;
 
--- Why a change cannot be taken back at all, or null. Sessions leave no rows, and those of a deleted user are forgotten.
+-- Why a change cannot be taken back at all, or null.
 create function undo_error(change changes) returns text language sql stable as $$
   select case
     when change.undone_by is not null then format('It was undone by change %s', change.undone_by)
+    when change.endpoint = 'admin-users/delete' then 'A deleted user is deleted for good'
+    when change.endpoint in ('admin-users/logout', 'sign-out') then 'Sessions that were ended stay ended'
     when not exists (select from history where change_id = change.id)
       then 'It changed nothing that can be undone, or what it did is forgotten'
     else (

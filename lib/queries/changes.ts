@@ -76,7 +76,7 @@ export type Range = { readonly user: number; readonly from: string; readonly to:
 
 /**
  * The ids of changes that are not undone, newest first, before an id. Of a user's only those that left rows in the
- * history. A file that is imported once more is another import.
+ * history, and those that are for good, which are refused. A file that is imported once more is another import.
  */
 export const toUndo = (range: Range, { before, limit }: { before: number; limit: number }): Sql => sql`
   select id
@@ -89,7 +89,10 @@ export const toUndo = (range: Range, { before, limit }: { before: number; limit:
             ${byCaller(sql`${range.user}::bigint`)}
             and at >= ${range.from}::timestamptz
             and at < ${range.to}::timestamptz
-            and exists (select from history where change_id = changes.id)
+            and (
+              exists (select from history where change_id = changes.id)
+              or endpoint in ('admin-users/delete', 'admin-users/logout')
+            )
           `
     }
     and undone_by is null

@@ -239,11 +239,14 @@ describe("ops-undo finds what has changed since, names the newest change of it, 
 
 /** Each makes a change that is not taken back, for this reason. */
 const refusals: Readonly<Record<string, () => Promise<readonly [change: number, reason: string]>>> = {
-  "the deletion of a user": async () => {
-    const user = await aUser(stack.sql);
-    await give(stack.sql, user, await aRole(stack.sql));
-    return [await remove("user", user), `User ${user.id} was deleted`];
-  },
+  "the deletion of a user": async () => [
+    await remove("user", await aUser(stack.sql)),
+    "A deleted user is deleted for good",
+  ],
+  "a log-out": async () => [
+    await change("admin-users/logout", { path: { id: (await aUser(stack.sql)).id } }),
+    "Sessions that were ended stay ended",
+  ],
   "the addition of a user": async () => [
     await operate("ops-create-user", { username: "Grace", roles: [] }),
     "Delete the user in the panel instead, which is for good",
@@ -368,9 +371,9 @@ describe("ops-undo of a user's changes in a time", () => {
   const range = { from: "2026-01-01T00:00:00Z", to: "2126-01-01T00:00:00Z" };
 
   it("takes back what can be, in one row, and names what cannot, and can be undone", async () => {
-    const editor = await holderOf(stack.sql, "edit-roles", "delete-users");
+    const editor = await holderOf(stack.sql, "edit-roles", "edit-users", "delete-users");
     const [one, two, other] = [await aRole(stack.sql), await aRole(stack.sql), await aUser(stack.sql)];
-    await give(stack.sql, other, one);
+    const logout = await change("admin-users/logout", { path: { id: other.id } }, editor.token);
     const deletion = await change("admin-users/delete", { path: { id: other.id } }, editor.token);
     const start = await contents(stack.sql);
     const rename = (role: { id: number }, name: string, as = editor.token) =>
@@ -389,7 +392,10 @@ describe("ops-undo of a user's changes in a time", () => {
     expect(result).toMatchObject({
       undone: [third, first].map((id) => ({ change: id, undoneBy: result.change, userId: editor.id })),
       conflicts: [{ change: second, field: "name", later: { change: byAnother, username: administrator.username } }],
-      refused: [{ change: deletion, reason: `User ${other.id} was deleted` }],
+      refused: [
+        { change: deletion, reason: "A deleted user is deleted for good" },
+        { change: logout, reason: "Sessions that were ended stay ended" },
+      ],
       isDone: true,
     });
     expect(

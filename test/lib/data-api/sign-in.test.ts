@@ -386,7 +386,10 @@ describe("A sign-out", () => {
       reasons.push(...refused.map(({ reason }) => reason));
     }
 
-    expect(reasons).toEqual(Array(2).fill("It changed nothing that can be undone, or what it did is forgotten"));
+    expect(reasons).toEqual([
+      "It changed nothing that can be undone, or what it did is forgotten",
+      "Sessions that were ended stay ended",
+    ]);
   });
 
   it("releases the user's edit locks when no other session is left", async () => {
