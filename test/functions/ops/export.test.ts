@@ -169,12 +169,16 @@ describe("An export of several parts", () => {
     expect(lastOfUpload()).toMatch(/^POST .*uploadId=/);
   });
 
-  it.each([
-    ["a statement fails", () => failStatement(20)],
-    ["the upload of a part fails", () => failUpload("partNumber=3")],
-    ["its completion fails", () => failUpload("POST /transfers/exports/[^?]*\\?uploadId")],
-  ])("leaves nothing at its key and nothing open when %s", async (_, fail) => {
-    fail();
+  it.each<[string, { readonly statement?: number; readonly upload?: RegExp }]>([
+    ["a statement fails", { statement: 20 }],
+    ["the upload of a part fails", { upload: /partNumber=3/ }],
+    ["its completion fails", { upload: /POST \/transfers\/exports\/[^?]*\?uploadId/ }],
+  ])("leaves nothing at its key and nothing open when %s", async (_, { statement, upload }) => {
+    let statements = 0;
+    stack.dataApi.intercept(({ operation }) =>
+      operation === "ExecuteStatement" && ++statements === statement ? { kind: "drop-before" } : undefined,
+    );
+    stack.s3?.intercept((request) => (upload?.test(request) ? "refuse-before" : undefined));
 
     await expect(exportTo()).rejects.toThrow();
 
@@ -200,13 +204,3 @@ describe("An export of several parts", () => {
     }
   });
 });
-
-function failStatement(number: number): void {
-  let statements = 0;
-  stack.dataApi.intercept(({ operation }) => {
-    return operation === "ExecuteStatement" && ++statements === number ? { kind: "drop-before" } : undefined;
-  });
-}
-
-const failUpload = (pattern: string): void =>
-  stack.s3?.intercept((request) => (new RegExp(pattern).test(request) ? "refuse-before" : undefined));
