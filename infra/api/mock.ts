@@ -8,14 +8,14 @@ interface CorsHeaders {
   /** Those of every response. */
   readonly always: Headers;
   /** Those that are added for a page of one of these origins, in which `$origin` is its origin. */
-  readonly ofAllowedOrigins: Headers;
-  readonly allowedOrigins: readonly string[];
+  readonly ofAllowedOrigins?: Headers;
+  readonly allowedOrigins?: readonly string[];
 }
 
 /** Administrative paths allow the listed origins, with cookies; public paths allow all origins, without cookies. */
 const corsHeaders = (arePublic: boolean, allowedOrigins: readonly string[], headers: Headers): CorsHeaders =>
   arePublic
-    ? { always: { "Access-Control-Allow-Origin": "*", ...headers }, ofAllowedOrigins: {}, allowedOrigins: [] }
+    ? { always: { "Access-Control-Allow-Origin": "*", ...headers } }
     : {
         always: { Vary: "Origin" },
         ofAllowedOrigins: {
@@ -42,11 +42,7 @@ export function preflightMock(declarations: readonly Declaration[], allowedOrigi
 }
 
 /** No page of another origin may read the response, and no cache keeps it. */
-const forNavigations: CorsHeaders = {
-  always: { "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" },
-  ofAllowedOrigins: {},
-  allowedOrigins: [],
-};
+const forNavigations = { always: { "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" } };
 
 /** An operation with the same error for every request. */
 export function errorMock(declaration: Declaration, status: number, body: string, allowedOrigins: readonly string[]) {
@@ -107,7 +103,7 @@ export const constants = (parameter: string, headers: Headers): Record<string, s
  * origin, so the template compares it with each that is allowed. It looks for `Origin` and for `origin`, because API
  * Gateway does not change the case of header names, and HTTP/2 clients send lower case.
  */
-function headersForOrigin({ ofAllowedOrigins, allowedOrigins }: CorsHeaders): string {
+function headersForOrigin({ ofAllowedOrigins = {}, allowedOrigins = [] }: CorsHeaders): string {
   if (allowedOrigins.length === 0) return "";
   return [
     '#set($origin = $input.params().header.get("Origin"))',

@@ -90,8 +90,7 @@ export function addDatabase(stack: Stack, settings: DatabaseSettings, { packages
   const migrator = addMigration(migration, { ...common, packaged: migrates, cluster, mayBeEmpty, database });
   const transferBucket = transferBucketOf(settings, { id: stack.account, region: stack.region });
   const transfers = makeTransfers(stack, transferBucket, { logRetentionDays, isProtected });
-  const operated = packages.filter((each) => each !== migrates);
-  const lambdas = operated.map((packaged) => {
+  const operate = (packaged: Packaged) => {
     const scope = new Construct(stack, packaged.name);
     // The functions need the tables that the migrations create.
     scope.node.addDependency(migration);
@@ -107,12 +106,14 @@ export function addDatabase(stack: Stack, settings: DatabaseSettings, { packages
       // To read lines; and a dry run remembers what they add, some 500 bytes each.
       ...(packaged.name === "ops-import" ? { memoryInMegabytes: wholeCpuInMegabytes } : {}),
     });
-  });
-  const rotator = lambdas.find((_, index) => operated[index]?.name === "ops-rotate-password");
+  };
+  const operated = packages.filter((each) => each !== migrates);
+  const lambdas = new Map(operated.map((each) => [each.name, operate(each)]));
+  const rotator = lambdas.get("ops-rotate-password");
   if (!rotator) throw new Error("There is no function that rotates passwords");
   scheduleRotation(stack, Object.values(cluster.secretArns), rotator.functionArn);
 
-  if (trailRetentionDays !== undefined) addTrail(stack, settings, lambdas, trailRetentionDays);
+  if (trailRetentionDays !== undefined) addTrail(stack, settings, [...lambdas.values()], trailRetentionDays);
   const alarms = addAlarms(stack, settings, database, { migrator, rotator });
   if (backupRegion) addBackupCopies(stack, settings, backupRegion, database, alarms);
 }

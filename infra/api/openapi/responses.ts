@@ -69,8 +69,9 @@ export function responsesOf(declaration: Declaration): Readonly<Record<string, u
 /** The responses to a browser that is sent on: errors of the function are pages, those of API Gateway the envelope. */
 function navigationResponses({ errors }: Declaration, target: string) {
   const page = { "text/html": { schema: { type: "string" } } };
-  const statuses = [400, ...(errors[403] ? [403] : []), 500];
-  const pages = statuses.map((status) => [status, { description: `A page: ${pageMeanings[status]}`, content: page }]);
+  const pages = Object.entries(pageMeanings)
+    .filter(([status]) => status !== "403" || errors[403])
+    .map(([status, meaning]) => [status, { description: `A page: ${meaning}`, content: page }]);
   const refused = failure(503, [errors[503] ?? ""]);
   return {
     302: {
@@ -87,7 +88,7 @@ function navigationResponses({ errors }: Declaration, target: string) {
   };
 }
 
-const pageMeanings: Readonly<Record<number, string>> = {
+const pageMeanings = {
   400: "signing in failed, and can be started again",
   403: "the provider refused, or the account is not known here",
   500: "something unexpected failed",

@@ -47,6 +47,7 @@ const accessFormat = JSON.stringify(accessLine).replace(/}$/, ',"milliseconds":$
 
 /** The share of requests that X-Ray records. X-Ray's default rule records the first request of each second. */
 const tracedShare = 0.05;
+const everything = { host: "*", httpMethod: "*", urlPath: "*", resourceArn: "*", version: 1 };
 
 /** The first segment of URLs under API Gateway's own domain. */
 export const stageName = "v1";
@@ -101,7 +102,17 @@ export function makeApi({ stack, settings, prefix, endpoints }: Stage, targets: 
   // API Gateway writes its own errors to a log group of this name, and would create one that is kept for ever.
   const errorLogName = `API-Gateway-Execution-Logs_${api.restApiId}/${stageName}`;
   api.deploymentStage.node.addDependency(makeLog(scope, "ErrorLog", errorLogName, settings));
-  sampleTraces(scope, prefix);
+  new CfnSamplingRule(scope, "Traces", {
+    samplingRule: {
+      ...everything,
+      ruleName: prefix,
+      serviceName: `${prefix}/${stageName}`,
+      serviceType: "AWS::ApiGateway::Stage",
+      reservoirSize: 0,
+      fixedRate: tracedShare,
+      priority: 100,
+    },
+  });
   if (domain) {
     api.addDomainName("Domain", {
       domainName: domain.name,
@@ -126,21 +137,6 @@ function makeInvoker(scope: Construct, targets: ReadonlyMap<string, IFunction>):
   const resources = [...targets.values()].map(({ functionArn }) => functionArn);
   const policies = { Invoke: [{ actions: ["lambda:InvokeFunction"], resources }] };
   return makeRole(scope, "Invoker", new ServicePrincipal("apigateway.amazonaws.com"), policies).roleArn;
-}
-
-function sampleTraces(scope: Construct, prefix: string): void {
-  const everything = { host: "*", httpMethod: "*", urlPath: "*", resourceArn: "*", version: 1 };
-  new CfnSamplingRule(scope, "Traces", {
-    samplingRule: {
-      ...everything,
-      ruleName: prefix,
-      serviceName: `${prefix}/${stageName}`,
-      serviceType: "AWS::ApiGateway::Stage",
-      reservoirSize: 0,
-      fixedRate: tracedShare,
-      priority: 100,
-    },
-  });
 }
 
 const withoutFirewall = ({ edge }: StageSettings) =>
