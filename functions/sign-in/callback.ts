@@ -10,6 +10,8 @@ import { SignInFailure } from "../../lib/sign-in/failure.ts";
 import { rememberAttempt, serveNavigation } from "../../lib/sign-in/navigation.ts";
 import { identify, issuer } from "../../lib/sign-in/provider.ts";
 
+/** The client's secret. The function that begins an attempt does not load this line, and so has no right to it. */
+const clientSecretArn = process.env.SIGN_IN_CLIENT_SECRET_ARN ?? "";
 /** How long a session lasts, by the stage's setting. */
 const sessionDays = Number(process.env.SIGN_IN_SESSION_DAYS);
 const daySeconds = 86_400;
@@ -26,7 +28,7 @@ export const handler = serveNavigation(finishSignIn, async ({ event, deadline })
     const { status } = await claimAttempt(request, deadline);
     if (status !== 200) throw new SignInFailure("invalid", "the attempt has come back before");
   };
-  const person = await identify(addressOf(event), attempt, claim, deadline);
+  const person = await identify(addressOf(event), attempt, clientSecretArn, claim, deadline);
   const { status, caller } = await openSession(
     { ...person, ...request, issuer, days: sessionDays, startedAt: attempt.startedAt },
     deadline,

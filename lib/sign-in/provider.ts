@@ -7,8 +7,6 @@ import { forgetSecret, readSecret } from "./secrets.ts";
 export const issuer = process.env.SIGN_IN_ISSUER ?? "";
 /** This stage's id at the provider. */
 export const clientId = process.env.SIGN_IN_CLIENT_ID ?? "";
-/** The client's secret. Only the callback may read it. */
-const clientSecretArn = process.env.SIGN_IN_CLIENT_SECRET_ARN ?? "";
 
 /** The timeout of a request to the provider. An attempt makes four requests at most. */
 const timeoutInSeconds = 4;
@@ -116,11 +114,18 @@ const boundedFetch: openid.CustomFetch = async (url, { headers, ...options }) =>
  * Exchanges the code in the callback's URL for an ID token, and verifies both: state and issuer of the URL; signature,
  * issuer, audience, nonce and times of the token. Anybody can write the URL, so an error in it is no failure of the
  * provider.
+ * @param clientSecretArn the client's secret, which only the callback may read
  * @param claim fails if this attempt has requested tokens before
  * @returns the identity that the provider has confirmed, with its e-mail address if the provider has verified that
  * @throws {SignInFailure}
  */
-export async function identify(address: URL, attempt: Attempt, claim: () => Promise<void>, deadline: number) {
+export async function identify(
+  address: URL,
+  attempt: Attempt,
+  clientSecretArn: string,
+  claim: () => Promise<void>,
+  deadline: number,
+) {
   const error = address.searchParams.get("error");
   if (error !== null)
     throw denials.has(error)
