@@ -81,8 +81,7 @@ const withValue = (word: string, implied: Readonly<Record<string, string>> = {})
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError) return messageOf(error.errors[0]);
-  if (error instanceof z.core.$ZodError)
-    return `Unexpected response: ${fieldsInWords(error.issues, "response").join("; ")}`;
+  if (error instanceof z.core.$ZodError) return `Unexpected response: ${fieldsInWords(error.issues).join("; ")}`;
   if (error.name === "CredentialsProviderError") return `${withoutCredentials}: ${error.message}`;
   return sentences[codeOf(error) ?? ""]?.(error) ?? error.message;
 }

@@ -83,7 +83,7 @@ function expectServed(path: string, { resource, httpMethod }: Pick<APIGatewayPro
 function withRequest(event: APIGatewayProxyEvent, payload: unknown) {
   const { data, error } = z.safeParse(request, payload, { error: issueInWords });
   if (error) {
-    const fields = fieldsInWords(error.issues, "payload").join("; ");
+    const fields = fieldsInWords(error.issues).join("; ");
     throw new Error(`Invalid payload: ${fields}. That of an endpoint has path, query, body and as`);
   }
   const { path, query, body, as } = data;

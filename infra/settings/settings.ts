@@ -11,6 +11,6 @@ export const settingsSchema = shape.superRefine((settings, { addIssue }) => {
 export function settingsOf(input: z.input<typeof settingsSchema>): Settings {
   const { data, error } = settingsSchema.safeParse(input);
   if (data) return data;
-  process.stderr.write(`infra/stages.ts is invalid:\n  ${fieldsInWords(error.issues, "settings").join("\n  ")}\n`);
+  process.stderr.write(`infra/stages.ts is invalid:\n  ${fieldsInWords(error.issues).join("\n  ")}\n`);
   process.exit(1);
 }

@@ -203,5 +203,5 @@ export function payloadOf<Endpoint extends OperatorEndpoint>(
   const schema: z.ZodMiniType<OperatorPayload<Endpoint>> = schemas[endpoint];
   const result = z.safeParse(schema, event, { error: issueInWords });
   if (result.success) return result.data;
-  throw refusal(`Invalid payload: ${fieldsInWords(result.error.issues, "payload").join("; ")}`);
+  throw refusal(`Invalid payload: ${fieldsInWords(result.error.issues).join("; ")}`);
 }

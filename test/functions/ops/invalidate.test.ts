@@ -253,8 +253,8 @@ describe("ops-invalidate for an operator", () => {
   });
 
   it.each([
-    [{ tag: ["series"] }, 'payload: Unrecognized key: "tag"'],
-    [{ everything: true, all: 1, paths: [] }, 'payload: Unrecognized keys: "all", "paths"'],
+    [{ tag: ["series"] }, 'Unrecognized key: "tag"'],
+    [{ everything: true, all: 1, paths: [] }, 'Unrecognized keys: "all", "paths"'],
     [{ tags: [] }, "tags: "],
     [{ tags: ["series", "contributor-0"] }, "tags.1: "],
   ])("refuses %j and invalidates nothing", async (payload, message) => {

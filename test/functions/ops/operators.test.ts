@@ -149,7 +149,7 @@ describe("ops-end-sessions", () => {
     [{ user: 999_999 }, "There is no such user"],
     [{ user: 0 }, expect.stringMatching(/^Invalid payload: user: Too small/)],
     [{}, "Invalid payload: user: a user's id or name"],
-    [{ user: "nobody", force: true }, 'Invalid payload: payload: Unrecognized key: "force"'],
+    [{ user: "nobody", force: true }, 'Invalid payload: Unrecognized key: "force"'],
   ])("refuses %j", async (payload, errorMessage) => {
     await expectUnchanged(() => end(payload), failed(errorMessage));
   });

@@ -119,7 +119,7 @@ describe("npm run invoke", () => {
       { payload: "{}" },
       /^Invalid payload: username: .* received undefined; days: .* received undefined$/,
     ],
-    ["ops/import", { payload: '{"source": "", "z": 1}' }, /source: Too small: .*; payload: Unrecognized key: "z"/],
+    ["ops/import", { payload: '{"source": "", "z": 1}' }, /source: Too small: .*; Unrecognized key: "z"/],
     ["admin-roles/list", { payload: otherEvent }, "no event of admin-roles/list, which serves GET /admin-roles"],
     ["ops/tidy", { data: "nowhere" }, "There are no credentials in nowhere: is npm start running?"],
     ["ops/tidy", { tokenSource: "TOKEN" }, "--token-from is for endpoints"],

@@ -52,7 +52,7 @@ describe("A payload", () => {
 
   it.each([
     ["contributors/list", "{", "The payload is not JSON: {"],
-    ["contributors/list", '{"client": 1}', 'payload: Unrecognized key: "client". That of an endpoint has path, query,'],
+    ["contributors/list", '{"client": 1}', 'Unrecognized key: "client". That of an endpoint has path, query,'],
     ["contributors/list", '{"query": {"client": [1]}}', "Invalid payload: query.client: must be text or a number."],
     ["ops/tidy", "nowhere.json", "nowhere.json"],
     ["contributors/list", '{"query": {}}', 'No statement is sent: {"data":"Required parameters missing","code":400}'],
