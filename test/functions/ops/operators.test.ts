@@ -276,7 +276,7 @@ describe("A function that fails", () => {
 
     stack.dataApi.intercept(undefined);
     expect(failed).toMatchObject({
-      error: { trace: expect.arrayContaining([expect.stringMatching(/lib\/data-api\/change\.ts:\d+:\d+\)?$/)]) },
+      error: { trace: expect.arrayContaining([expect.stringMatching(/lib\/data-api\/client\.ts:\d+:\d+\)?$/)]) },
     });
   });
 });
