@@ -14,6 +14,7 @@ create function make_change(
       else false
     end;
     outcome outcome;
+    violated text;
   begin
     -- To sign out needs no permission. Without one nothing else is done.
     request.permission = case when change <> 'sign_out' then coalesce(request.permission, '') end;
@@ -42,8 +43,12 @@ create function make_change(
         outcome = case change
           when 'each_change' then each_change(request, caller)
         end;
-      -- Names of users, roles and permissions are unique by indexes.
+      -- Names of users, roles and permissions are unique by indexes, and so are keys of permissions.
       exception when unique_violation then
+        get stacked diagnostics violated = constraint_name;
+        if violated not in ('users_username_key', 'roles_name_key', 'permissions_name_key', 'permissions_key_key') then
+          raise;
+        end if;
         outcome = refused(409);
       end;
     end if;

@@ -194,6 +194,19 @@ describe("The ledger", () => {
     await stack.sql`alter table changes drop constraint full_up`;
     expect(body).toEqual(envelope(500, "Internal server error"));
   });
+
+  it("prevents a change that violates a unique index, but none of a name", async () => {
+    const { id } = await aRole(stack.sql);
+    await stack.sql`alter table changes add column single boolean unique`;
+    await stack.sql`alter table changes alter column single set default true`;
+    await addRole({ name: name() }, {});
+
+    const added = await unchanged(stack, () => addRole({ name: name() }, {}));
+    const deleted = await unchanged(stack, () => administrator.call("admin-roles/delete", { path: { id } }));
+
+    await stack.sql`alter table changes drop column single`;
+    expect([added.body, deleted.body]).toEqual(Array(2).fill(envelope(500, "Internal server error")));
+  });
 });
 
 describe("A function whose release is not installed", () => {
