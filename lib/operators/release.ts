@@ -33,8 +33,10 @@ export async function publishRelease(request: ReleaseRequest): Promise<Readonly<
   const versions = new Map<string, Awaited<ReturnType<typeof versionOf>>>();
   const failures: string[] = [];
   const prepare = async (FunctionName: string) => {
-    const { number, wasReleased } = await versionOf(FunctionName, request);
-    versions.set(FunctionName, { number, wasReleased });
+    // The version that an earlier attempt published was not released, even if the function has no other one.
+    const version = versions.get(FunctionName) ?? (await versionOf(FunctionName, request));
+    versions.set(FunctionName, version);
+    const { number, wasReleased } = version;
     if (wasReleased) return;
     const waiter = { client: lambda, maxWaitTime: 120, minDelay: 1, maxDelay: 5 };
     await waitUntilPublishedVersionActive(waiter, { FunctionName, Qualifier: `${number}` });

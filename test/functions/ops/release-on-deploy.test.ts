@@ -165,6 +165,13 @@ describe("ops-release-on-deploy", () => {
     expect(lambdaApi.changes).toEqual(["DeleteFunction contributors-list 3"]);
   }, 30_000);
 
+  it("tries a new function until it fails the release, and keeps no version of it", async () => {
+    lambdaApi.functions.set("contributors-list", { ...deployed(2), versions: [versionOf(2, "x")], live: undefined });
+
+    expect(await deploy(release, former)).toContain("no such table of contents");
+    expect(lambdaApi.changes).toEqual(["PublishVersion contributors-list 3", "DeleteFunction contributors-list 3"]);
+  }, 30_000);
+
   it("publishes again when Lambda refuses for a moment, as when a role is new", async () => {
     lambdaApi.functions.set("session", deployed(1));
     lambdaApi.failures.set("session", { status: 403, type: "AccessDeniedException" });
