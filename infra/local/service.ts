@@ -135,7 +135,9 @@ function reportForeignOrigins(allowedOrigins: readonly string[], report: (line: 
   return ({ headers: { origin } }, response) => {
     if (origin === undefined || isAmong(allowedOrigins, origin)) return false;
     response.once("close", () => {
-      if (reported.has(origin) || response.hasHeader("access-control-allow-origin")) return;
+      // No setting allows a page to read the other pages of this machine, and an aborted request got no response.
+      const responded = response.headersSent && response.hasHeader("x-amzn-requestid");
+      if (!responded || reported.has(origin) || response.hasHeader("access-control-allow-origin")) return;
       reported.add(origin);
       const setting = isOrigin(origin)
         ? `npm start -- --origin ${origin} (on AWS "allowedOrigins" in infra/stages.ts) would allow it`

@@ -67,6 +67,8 @@ describe("npm start", () => {
     for (const allowed of ["http://panel.test:4300", "http://localhost:4200", "http://localhost"])
       expect(await preflight("/admin-roles/add", allowed)).toBe(allowed);
     expect(await preflight("/publishers", "http://panel.test:4400")).toBe("*");
+    // No setting is about other pages of this machine.
+    await send(service.url, "/docs/openapi.json", { headers: { Origin: "http://panel.test:4500" } });
 
     await expect
       .poll(service.output)
