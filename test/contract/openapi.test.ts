@@ -82,6 +82,13 @@ describe("The OpenAPI document", () => {
     expect(declared(isDeclared)).not.toEqual([]);
   });
 
+  it("has what API Gateway itself responds to any request", () => {
+    for (const { operationId, responses } of operations)
+      expect([operationId, ...Object.keys(responses)]).toEqual(
+        expect.arrayContaining([operationId, "413", "415", "417", "429", "504"]),
+      );
+  });
+
   it("marks what is beyond the interface, in a section of its own", () => {
     const beyond = /^Beyond the interface: /;
     for (const { parameters } of operations)

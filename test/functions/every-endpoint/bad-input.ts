@@ -282,12 +282,13 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     });
 
     it("has at most 1 MB", async () => {
-      const send = (bytes: number, as?: string) =>
-        stack.call(name, { as, path: { id: 1 }, body: bodyOfSize(bytes) }).then(({ body }) => body);
+      const send = (bytes: number, as?: string, headers = {}) =>
+        stack.call(name, { as, path: { id: 1 }, body: bodyOfSize(bytes), headers }).then(({ body }) => body);
 
       expect(Buffer.byteLength(bodyOfSize(megabyte))).toBe(megabyte);
       expect(await send(megabyte, administrator.token)).toEqual(missingParameters);
-      expect(await send(megabyte + 2, administrator.token)).toEqual(envelope(413, "Request too long"));
+      for (const headers of kinds)
+        expect(await send(megabyte + 2, administrator.token, headers)).toEqual(envelope(413, "Request too long"));
       expect(await send(megabyte + 2)).toEqual(unauthorized);
     });
   });

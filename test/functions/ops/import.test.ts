@@ -165,6 +165,15 @@ describe("ops-import", () => {
     expect(await stack.sql`select key from images_to_remove`).toEqual([{ key: "avatars/tezuka.webp" }]);
   });
 
+  it("finds a record without an external id by its slug, and gives it none", async () => {
+    const { slug } = await aContributor(stack.sql);
+
+    expect(await importing(contributor(`slug:${slug}`, { gender: "female" }))).toMatchObject({ added: 0, changed: 1 });
+
+    const rows = await stack.sql`select external_id, gender from contributors where slug = ${slug}`;
+    expect(rows).toEqual([{ external_id: null, gender: "female" }]);
+  });
+
   it("gives a new record the slug that its external id says, so that an export never names two records alike", async () => {
     const named = (externalId: string, fields: object = {}) => [
       publisher(externalId, { name: "Robert", ...fields }),

@@ -9,9 +9,9 @@ import { synthesis } from "../synthesis.ts";
 
 const secret = "Ada Lovelace";
 
-it("PostgreSQL's log contains slow statements, and no value of a row or parameter", async () => {
+it("PostgreSQL's log contains slow statements and waits for a lock, and no value of a row or parameter", async () => {
   const server = await startOwnPostgres();
-  const sql = openDatabase(`${server.url}/postgres`, { max: 1 });
+  const sql = openDatabase(`${server.url}/postgres`, { max: 2 });
   onTestFinished(async () => {
     await sql.end();
     await server.remove();
@@ -31,6 +31,13 @@ it("PostgreSQL's log contains slow statements, and no value of a row or paramete
   await sql`insert into people values (${secret})`;
   await sql`select pg_sleep(0.6), ${secret}::text`;
   await logged(/duration: \d+\.\d+ ms .*select pg_sleep\(0\.6\), \$1::text/);
+  const { waiting } = await sql.begin(async (other) => {
+    await other`update people set name = name`;
+    const waiting = sql`update people set name = name where name = ${secret}`;
+    await logged(/still waiting for ShareLock/);
+    return { waiting };
+  });
+  await waiting;
   await expect(sql`insert into people values (${secret})`).rejects.toThrow(/people_name_key/);
   await logged(/ERROR: {2}duplicate key value violates unique constraint "people_name_key"/);
   expect(await log()).not.toContain(secret);
