@@ -46,12 +46,12 @@ const request = z.strictObject({
  */
 export async function eventOf(path: string, written?: string, token?: string): Promise<unknown> {
   const sample = JSON.parse(await readFile(join(root, `events/${path}.json`), "utf8"));
-  const payload = written === undefined ? undefined : parsed(await textOf(written));
+  const payload = written === undefined ? sample : parsed(await textOf(written));
   if (isOperatorEndpoint(path)) {
-    payloadOf(path, payload ?? sample);
-    return payload ?? sample;
+    payloadOf(path, payload);
+    return payload;
   }
-  const event = z.safeParse(gatewayEvent, payload).data ?? withRequest(sample, payload ?? {});
+  const event = z.safeParse(gatewayEvent, payload).data ?? withRequest(sample, payload);
   expectServed(path, event);
   return token === undefined ? event : { ...event, headers: { ...event.headers, ...cookie(token) } };
 }

@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { eventOf } from "../../../../infra/command/event.ts";
 import { planOf } from "../../../../infra/local/sql/query-plan.ts";
@@ -61,6 +64,15 @@ describe("A payload", () => {
     ["ops/migrate-on-deploy", undefined, "No statement is sent: null"],
   ])("of %s that is %s is refused", async (name, payload, reason) => {
     await expect(statementOf(name, payload)).rejects.toThrow(reason);
+  });
+
+  it.each(["contributors/list", "ops/tidy"])("of %s that is a file with null is not taken for none", async (name) => {
+    const directory = await mkdtemp(join(tmpdir(), "colophon-payload-"));
+    const file = join(directory, "payload.json");
+    await writeFile(file, "null\n");
+
+    await expect(eventOf(name, file)).rejects.toThrow("Invalid payload: ");
+    await rm(directory, { recursive: true });
   });
 });
 
