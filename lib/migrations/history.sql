@@ -1,12 +1,15 @@
 -- One history of all tables: what a transaction did to their rows, and which cache tags that makes stale. It is written
 -- again after every migration, so a new column needs nothing here, and a new table one line.
 
+-- A release may give the list other columns, which PostgreSQL does not replace.
+drop function if exists history_tables();
+
 -- The tables whose rows are recorded, each behind those that its foreign keys lead to. First those of records, then
 -- those of their elements: a row is a `noun` of the record whose id is in the column named after the `kind`, and a
 -- record may have `most` of them. Triggers keep `derived` columns, which are neither recorded nor brought back, as
 -- generated ones. A cache tag that ends with a hyphen is completed by the record's id. What is `kept` is neither
 -- removed nor brought back by an undo, for this reason.
-create or replace function history_tables() returns table (
+create function history_tables() returns table (
   table_name text, kind text, owner text, noun text, derived text[], tags text[], most bigint, kept text
 ) language sql immutable as $$
   select

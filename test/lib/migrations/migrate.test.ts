@@ -84,6 +84,17 @@ describe("ops-migrate", () => {
     expect(await sql`select name from migrations order by name`).toEqual(names.map((name) => ({ name })));
   });
 
+  it("replaces the list of recorded tables of a release that knew other columns", async () => {
+    await sql.query(`
+      drop function if exists history_tables();
+      create function history_tables() returns text language sql as 'select null';
+      alter function history_tables() owner to ${owner}
+    `);
+
+    expect(await migrate()).not.toHaveProperty("error");
+    expect(await sql`select from history_tables() where table_name = 'contributors'`).toHaveLength(1);
+  });
+
   it("restores the permissions and the Administrator role, without trusting names", async () => {
     await sql`delete from permissions where key in ('view-users', 'edit-roles')`;
     await sql`delete from roles where key = 'administrator'`;
