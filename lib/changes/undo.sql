@@ -16,6 +16,7 @@ create type undo_conflict as (
   table_name text, key jsonb, record text, field text, now jsonb, reason text, later bigint, effect text
 );
 
+-- The rows that a change left otherwise than they were, each once, whatever its statements did in between.
 create function undo_rows(undone_id bigint) returns undo_row[] language sql as $$
   select array(
     with net as (
