@@ -23,7 +23,7 @@ const longTests = [
   "functions/ledger",
   "lib/migrations/migrate",
   "lib/migrations/roles",
-  "lib/migrations/passwords",
+  "lib/migrations/deployments-and-passwords",
   "functions/ops/release-on-deploy",
 ].map((name) => join(import.meta.dirname, "test", `${name}.test.ts`));
 
