@@ -8,16 +8,7 @@ import type { DataApiOptions } from "./server.ts";
 const data = useEmulator();
 
 beforeAll(async () => {
-  for (const sql of [
-    "create table hidden (id int)",
-    "create table row (id int)",
-    "insert into row values (1)",
-    "create function sets() returns int stable language plpgsql as $$ begin perform set_config('a.b', 'c', false); return 1; end $$",
-    "create function locks() returns int language plpgsql as $$ begin perform pg_advisory_lock(2); return 1; end $$",
-    "create function makes() returns int language plpgsql as $$ begin create temporary table left_behind (); return 1; end $$",
-    "create view seen as select sets() as id",
-    "create domain checked as int check (sets() + value > 0)",
-  ])
+  for (const sql of ["create table hidden (id int)", "create table row (id int)", "insert into row values (1)"])
     await data.execute(sql);
 });
 
@@ -48,18 +39,11 @@ async function through(options: Partial<DataApiOptions>, ...statements: string[]
   const client = clientOf(api.url);
   const { database, resourceArn } = data.target;
   const [secretArn] = Object.keys(options.secrets ?? { [data.target.secretArn]: {} });
-  const responses = [];
+  const responses: string[] = [];
   for (const sql of statements)
     responses.push(await errorOf(client.executeStatement({ resourceArn, secretArn, database, sql })));
   await api.close();
-  return { responses, calls: api.calls };
-}
-
-/** The URL of the server for another user. */
-function urlFor(username: string, password: string) {
-  const url = new URL(data.postgres.url);
-  [url.username, url.password] = [username, password];
-  return url.href;
+  return responses;
 }
 
 const begin = async () => (await data.client.beginTransaction(data.target)).transactionId ?? "";
@@ -109,7 +93,6 @@ describe("who may call", () => {
     ["an earlier key", { signedBy: newKey() }, "UnrecognizedClientException"],
     ["another secret", { signedBy: { ...newKey(), accessKeyId: key.accessKeyId } }, "InvalidSignatureException"],
     ["no signature", { headers: { authorization: "Bearer token" } }, "InvalidSignatureException"],
-    ["a changed date", { headers: { "x-amz-date": "20200101T000000Z" } }, "InvalidSignatureException"],
     ["a page's origin", { headers: { origin: "https://evil.example.com" } }, "AccessDeniedException"],
     ["a page without one", { headers: { origin: "null" } }, "AccessDeniedException"],
     ["another service's signature", { service: "s3" }, "InvalidSignatureException"],
@@ -120,7 +103,6 @@ describe("who may call", () => {
 
       expect(await errorTypeOf({ body: body(), ...wrong })).toBe(`403 ${type}`);
       expect([secret.status, secret.headers.get("x-amzn-errortype")]).toEqual([403, type]);
-      expect(await secret.text()).not.toContain("password");
       expect(await data.value("select count(*) from hidden")).toBe(0);
     },
   );
@@ -139,16 +121,11 @@ describe("the Data API", () => {
     await data.execute("create role reader login password 'read'");
     const secrets = { [`${data.target.secretArn}-reader`]: { username: "reader", password: "read" } };
 
-    const { responses } = await through(
-      { secrets },
-      "select 1 / (session_user = 'reader')::int",
-      "set role postgres",
-      "set session authorization postgres",
-      "select * from hidden",
-    );
+    const forbidden = ["set role postgres", "set session authorization postgres", "select * from hidden"];
+    const [first, ...others] = await through({ secrets }, "select 1 / (session_user = 'reader')::int", ...forbidden);
 
-    expect(responses.shift()).toBe("no error");
-    for (const response of responses) expect(response).toMatch(/permission denied.*SQLState: 42501$/);
+    expect(first).toBe("no error");
+    for (const each of others) expect(each).toMatch(/permission denied.*SQLState: 42501$/);
   });
 
   it("has no secret but its own", async () => {
@@ -182,48 +159,24 @@ describe("a transaction", () => {
 });
 
 describe("a database that cannot be reached", () => {
-  it("is unavailable while nothing listens", async () => {
-    const { responses, calls } = await through(
-      { databaseUrl: `postgres://u:p@127.0.0.1:${await freePort()}` },
-      "select 1",
-    );
-
-    expect(responses).toEqual(["DatabaseUnavailableException 504: UnknownError"]);
-    // The real client tries such a response three times by itself.
-    expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
-  });
-
-  it("tells a wrong password", async () => {
-    const { responses } = await through({ databaseUrl: urlFor("postgres", "wrong") }, "select 1");
-
-    expect(responses[0]).toMatch("InvalidSecretException 400");
-  });
-
   it.each([
-    [
-      "a session is ended",
-      /^DatabaseErrorException 400: FATAL: .*SQLState: 57P01$/,
-      (pid: number) => data.execute(`select pg_terminate_backend(${pid})`),
-    ],
-    [
-      "a session crashes",
-      /57P02$|^DatabaseUnavailableException 504/,
-      async (pid: number) => process.kill(pid, "SIGQUIT"),
-    ],
-  ])("is told when %s under a statement, and works again afterwards", async (_, expected, end) => {
+    ["nothing listens", "DatabaseUnavailableException 504: UnknownError", async () => `127.0.0.1:${await freePort()}`],
+    ["the password is wrong", "InvalidSecretException 400", async () => new URL(data.postgres.url).host],
+  ])("is told when %s", async (_, error, hostOf) => {
+    const [response] = await through({ databaseUrl: `postgres://postgres:wrong@${await hostOf()}` }, "select 1");
+
+    expect(response).toMatch(error);
+  });
+
+  it("is told when a session is ended under a statement, and works again afterwards", async () => {
     const impatient = clientOf(data.api.url, 1);
     const sleeping = errorOf(impatient.executeStatement({ ...data.target, sql: "select pg_sleep(10)" }));
-    const pid = async () =>
-      Number(
-        await data.value("select pid from pg_stat_activity where query = 'select pg_sleep(10)' and state = 'active'"),
-      );
-    await expect.poll(pid).toBeGreaterThan(0);
+    const end = `select count(pg_terminate_backend(pid)) from pg_stat_activity
+      where query = 'select pg_sleep(10)' and state = 'active'`;
+    await expect.poll(() => data.value(end)).toBe(1);
 
-    await end(await pid());
-
-    expect(await sleeping).toMatch(expected);
-    // All sessions end with one that crashes, and none begins for a moment.
-    await expect.poll(() => errorOf(data.execute("select 1"))).toBe("no error");
+    expect(await sleeping).toMatch(/^DatabaseErrorException 400: FATAL: .*SQLState: 57P01$/);
+    expect(await data.value("select 1")).toBe(1);
   });
 });
 
@@ -238,16 +191,10 @@ describe("a call", () => {
     ["set work_mem = '5MB'", memory, "4MB"],
     ["set role pg_read_all_data", "select current_user = session_user", true],
     ["select set_config('a.b', 'c', false)", setting, ""],
-    ["select sets()", setting, ""],
-    ["select id from seen", setting, ""],
-    ["select 1::checked", setting, ""],
-    ["with added as (insert into row values (2) returning id) select sets() from added", setting, ""],
     ["prepare p as select 1", prepared, 0],
     ["do $$ begin execute 'prepare p as select 1'; end $$", prepared, 0],
     ["create temporary table left_behind (id int)", tables, 0],
-    ["select makes()", tables, 0],
     ["select pg_advisory_lock(1)", locks, 0],
-    ["select locks()", locks, 0],
     ["begin", "select count(*) from pg_stat_activity where state like 'idle in%'", 0],
     ["declare c cursor with hold for select 1", "select count(*) from pg_cursors where is_holdable", 0],
   ])("leaves nothing behind: %s", async (leave, look, expected) => {
@@ -268,25 +215,17 @@ describe("a call", () => {
 });
 
 it("A session that cannot be reset after a transaction is ended", async () => {
-  const [transactionId, other] = [await begin(), await begin()];
+  const transactionId = await begin();
   for (const sql of [
-    "create temporary table left_behind (id int)",
-    // So who drops one table waits for locks of the other.
-    "alter table row add column temporary left_behind",
-    "set statement_timeout = '1s'",
+    "do $$ begin for n in 1..500 loop execute 'create temporary table left_behind_' || n || ' ()'; end loop; end $$",
+    // Too short to drop them all.
+    "set statement_timeout = '1ms'",
   ])
     await data.execute(sql, { transactionId });
-  const pid = await data.value("select pg_backend_pid()", { transactionId });
-  const locking = data.execute("lock table row", { transactionId: other });
-  await expect.poll(() => data.value("select count(*) from pg_locks where not granted")).toBe(1);
 
   await data.client.commitTransaction({ ...data.target, transactionId });
-  await locking;
-  const state = `select state from pg_stat_activity where query = 'discard all' and pid = ${pid}`;
-  await expect.poll(() => data.value(state)).toBe("idle");
-  await data.client.rollbackTransaction({ ...data.target, transactionId: other });
 
-  const left = () => data.value("select count(*) from pg_class where relname = 'left_behind'");
+  const left = () => data.value("select count(*) from pg_class where relname like 'left_behind_%'");
   // An idle session would end after half a minute anyway.
   await expect.poll(left, { timeout: 15_000 }).toBe(0);
 });
