@@ -45,11 +45,9 @@ function sendRaw(lines: readonly string[]): Promise<string> {
 describe("A route", () => {
   it.each([
     ["/", "/", null],
-    ["/things/random", "/things/random", null],
     ["/things/random/", "/things/random", null],
     ["/others/random", "/{kind}/random", { kind: "others" }],
     ["/things/random/parts", "/{kind}/{id}/parts", { kind: "things", id: "random" }],
-    ["/things/id/1", "/things/id/{id}", { id: "1" }],
     ["/things/id/1/", "/things/id/{id}", { id: "1" }],
     ["/things/id/a%2Fb", "/things/id/{id}", { id: "a/b" }],
     ["/things/id/%2e%2e", "/things/id/{id}", { id: ".." }],
@@ -121,28 +119,18 @@ describe("The event of a request", () => {
   });
 
   it("has headers as sent, the last of each name and all, but for the connection's and the source's address", async () => {
-    const { headers, multiValueHeaders, requestContext } = await eventOf("/things", {
-      headers: {
-        "X-CASE": "Kept",
-        "x-two": ["first", "last"],
-        "Transfer-Encoding": "chunked",
-        "x-forwarded-for": "192.0.2.1",
-      },
-    });
+    const own = ["X-CASE: Kept", "x-two: first", "x-two: last", "Cookie: a=1; b=2", "Cookie: c=3"];
+    const others = ["Connection: close", "Transfer-Encoding: chunked", "x-forwarded-for: 192.0.2.1"];
+    const response = await sendRaw(["GET /things HTTP/1.1", "Host: localhost", ...own, ...others, "", "0", "", ""]);
 
-    expect(headers).toMatchObject({ "X-CASE": "Kept", "x-two": "last", "X-Forwarded-For": "192.0.2.1, 127.0.0.1" });
-    expect(multiValueHeaders).toMatchObject({ "X-CASE": ["Kept"], "x-two": ["first", "last"] });
+    const { headers, multiValueHeaders, requestContext } = JSON.parse(response.split("\r\n\r\n")[1] ?? "");
+    const sent = { Host: ["localhost"], "X-CASE": ["Kept"], "x-two": ["first", "last"], Cookie: ["a=1; b=2", "c=3"] };
+    const { port } = new URL(gateway.url);
+    const forwarded = { "X-Forwarded-For": ["192.0.2.1, 127.0.0.1"], "X-Forwarded-Port": [port] };
+    const all = { ...sent, ...forwarded, "X-Forwarded-Proto": ["http"] };
+    expect(multiValueHeaders).toEqual(all);
+    expect(headers).toEqual(Object.fromEntries(Object.entries(all).map(([name, values]) => [name, values.at(-1)])));
     expect(requestContext.identity.sourceIp).toBe("127.0.0.1");
-    for (const name of ["connection", "Connection", "Transfer-Encoding", "x-forwarded-for"])
-      expect(headers).not.toHaveProperty(name);
-  });
-
-  it.each([[["a=1; b=2"]], [["a=1", "b=2"]]])("has the cookies %j as sent", async (values) => {
-    const lines = values.map((value) => `Cookie: ${value}`);
-    const response = await sendRaw(["GET /things HTTP/1.1", "Host: localhost", "Connection: close", ...lines, "", ""]);
-
-    const { headers, multiValueHeaders } = JSON.parse(response.split("\r\n\r\n")[1] ?? "");
-    expect([headers.Cookie, multiValueHeaders.Cookie]).toEqual([values.at(-1), values]);
   });
 
   it.each([

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import {
   chmod,
@@ -59,24 +60,17 @@ const ask = (url: string, statement: string, database = "postgres"): Promise<unk
     return rows[0]?.[0];
   });
 
-/** Another process that starts PostgreSQL in the directory, writes there, and then waits to be killed. */
+/** Another process, which has started PostgreSQL in the directory, and waits to be killed. It has a table. */
 async function startElsewhere(): Promise<ChildProcess> {
-  const script = join(parent, "elsewhere.ts");
-  const url = (file: string) => JSON.stringify(import.meta.resolve(file));
-  await writeFile(
-    script,
-    `import { startPostgres } from ${url("./server.ts")};
-     import pg from ${url("pg")};
-     const server = await startPostgres({ directory: ${JSON.stringify(directory)} });
-     const client = new pg.Client(server.url + "/postgres");
-     await client.connect();
-     await client.query("create table note as select 'kept' as text");
-     client.on("error", () => {});
-     console.log("ready");
-     setInterval(() => {}, 1000);`,
-  );
-  const child = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });
-  await new Promise((resolve) => child.stdout?.once("data", resolve));
+  const script = `
+    const { startPostgres } = await import(${JSON.stringify(import.meta.resolve("./server.ts"))});
+    console.log((await startPostgres({ directory: ${JSON.stringify(directory)} })).url);
+    setInterval(() => {}, 1000);
+  `;
+  const flags = ["--input-type=module", "--eval", script];
+  const child = spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"] });
+  const [url] = await once(child.stdout, "data");
+  await ask(`${url}`.trim(), "create table note as select 'kept' as text");
   return child;
 }
 

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -179,18 +180,15 @@ describe("S3", () => {
 });
 
 const noVersion = "1".repeat(16);
+const imageETag = `"${hash("md5", "an image")}"`;
+const impostor = { ...newKey(), accessKeyId: s3.key.accessKeyId };
 
 describe("S3 refuses", () => {
   it.each<[string, () => Promise<unknown>, number, string]>([
     ["a read of no version", () => get("odd", noVersion), 404, "NoSuchVersion"],
     ["a read of a version that cannot be", () => get("odd", "first"), 400, "InvalidArgument"],
     ["a read from no bucket", () => get("odd", undefined, { Bucket: "none" }), 404, "NoSuchBucket"],
-    [
-      "a read of what has not changed",
-      async () => get("odd", undefined, { IfNoneMatch: (await head("odd")).ETag }),
-      304,
-      "Unknown",
-    ],
+    ["a read of what has not changed", () => get("odd", undefined, { IfNoneMatch: imageETag }), 304, "Unknown"],
     ["a read of another ETag", () => get("odd", undefined, { IfMatch: '"0"' }), 412, "PreconditionFailed"],
     ["a range behind the end", () => get("odd", undefined, { Range: "bytes=10-" }), 416, "InvalidRange"],
     ["a range from the end", () => get("odd", undefined, { Range: "bytes=-3" }), 501, "NotImplemented"],
@@ -210,17 +208,8 @@ describe("S3 refuses", () => {
 
   it.each<[string, string, string, object, number, string, Key?]>([
     ["no signature", "PUT", "/images/x", { authorization: [] }, 403, "AccessDenied"],
-    ["a read without a signature", "GET", "/images/x", { authorization: [] }, 403, "AccessDenied"],
     ["another key", "PUT", "/images/x", {}, 403, "InvalidAccessKeyId", newKey()],
-    [
-      "another secret",
-      "PUT",
-      "/images/x",
-      {},
-      403,
-      "SignatureDoesNotMatch",
-      { ...newKey(), accessKeyId: s3.key.accessKeyId },
-    ],
+    ["another secret", "PUT", "/images/x", {}, 403, "SignatureDoesNotMatch", impostor],
     ["no signature of AWS", "PUT", "/images/x", { authorization: "Bearer x" }, 400, "AuthorizationHeaderMalformed"],
     ["another hash than was signed", "PUT", "/images/x", { "x-amz-content-sha256": "0" }, 403, "SignatureDoesNotMatch"],
     ["a page of another host", "PUT", "/images/x", { origin: "https://evil.example.com" }, 403, "AccessDenied"],
