@@ -1,5 +1,5 @@
 import { getDomain } from "tldts";
-import { isNavigation, isPublicRecord } from "../../lib/contract/declare.ts";
+import { type Declaration, isNavigation, isPublicRecord } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { DatabaseSettings, Settings, StageSettings } from "./schema.ts";
 
@@ -116,17 +116,15 @@ function checksOfSignIn({ account }: Settings, { signIn, edge, domain, allowedOr
 /** The domain whose hosts are one site for browsers: they have the same list of the suffixes under which others register. */
 const siteOf = (host: string) => getDomain(host, { allowPrivateDomains: true }) ?? host;
 
-const lists = endpoints.filter(({ response }) => "list" in response).length;
-const publicRecords = endpoints.filter(isPublicRecord).length;
-const imageChanges = endpoints.filter(({ needsFileService }) => needsFileService).length;
-const navigations = endpoints.filter(isNavigation).length;
-
-const reservedBy = (stage: StageSettings): number =>
-  lists * (stage.streams.concurrent ?? 0) +
-  publicRecords * (stage.publicRecords.concurrent ?? 0) +
-  imageChanges * (stage.uploads ? (stage.images.concurrent ?? 0) : 0) +
-  navigations * (stage.signIn?.concurrent ?? 0) +
-  (invalidationsAtOnce(stage) ?? 0);
+/** The reserved concurrency of an endpoint's function, if it has one: visitors leave room for the panel. */
+export function concurrencyOf(declaration: Declaration, stage: StageSettings): number | null {
+  if ("list" in declaration.response) return stage.streams.concurrent;
+  if (isPublicRecord(declaration)) return stage.publicRecords.concurrent;
+  // An image may take seconds.
+  if (declaration.needsFileService) return stage.uploads ? stage.images.concurrent : null;
+  // The provider decides how long it takes, and strangers how often it is asked.
+  return isNavigation(declaration) ? (stage.signIn?.concurrent ?? null) : null;
+}
 
 /**
  * The reserved concurrency of `ops-invalidate`, if there is an edge: for one run, for those that find it at work and end
@@ -137,4 +135,6 @@ export const invalidationsAtOnce = ({ edge, publicRecords }: StageSettings): num
 
 /** The reserved concurrency of all functions of these stages. */
 export const reservedConcurrency = (stages: readonly StageSettings[]): number =>
-  stages.reduce((sum, each) => sum + reservedBy(each), 0);
+  stages
+    .flatMap((stage) => [invalidationsAtOnce(stage), ...endpoints.map((each) => concurrencyOf(each, stage))])
+    .reduce<number>((sum, each) => sum + (each ?? 0), 0);

@@ -12,7 +12,7 @@ import { makeEdge } from "./edge/edge.ts";
 import { invalidateAtEdge, notifyingEdge } from "./edge/edge-invalidation.ts";
 import { makeWebAcl } from "./edge/web-acl.ts";
 import type { WebAcls } from "./firewall-stack.ts";
-import type { DistributionName } from "./monitoring/cdn-metrics.ts";
+import { type DistributionName, distributionOutputs } from "./monitoring/cdn-metrics.ts";
 import { monitor } from "./monitoring/monitoring.ts";
 import { makeImages } from "./sites/images.ts";
 import { invalidateRemovedImages } from "./sites/invalidation.ts";
@@ -104,15 +104,13 @@ export function addApi(
   const apiDomain = edge?.domain ?? domain?.name;
   const outputs = {
     Url: apiDomain ? `https://${apiDomain}` : api.url,
-    ...(domain ? { DomainTarget: api.domainName?.domainNameAliasDomainName ?? "" } : {}),
-    ...(images
-      ? {
-          ImageDomainTarget: images.distribution.domainName,
-          ImageDistribution: images.distribution.distributionId,
-          ImageBucket: images.bucket.bucketName,
-        }
-      : {}),
+    DomainTarget: api.domainName?.domainNameAliasDomainName,
+    EdgeTarget: distribution?.domainName,
+    [distributionOutputs.edge]: distribution?.distributionId,
+    ImageDomainTarget: images?.distribution.domainName,
+    [distributionOutputs.images]: images?.distribution.distributionId,
+    ImageBucket: images?.bucket.bucketName,
   };
-  for (const [name, value] of Object.entries(outputs)) new CfnOutput(stack, name, { value });
+  for (const [name, value] of Object.entries(outputs)) if (value) new CfnOutput(stack, name, { value });
   if (domain) alarms.mailExpiry([domain.certificate]);
 }

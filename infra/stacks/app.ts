@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { App, DefaultStackSynthesizer, type IStackSynthesizer, Stack, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
-import { endpoints } from "../../lib/contract/endpoints.ts";
 import { copyBuild } from "../build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../build/package.ts";
 import { runCommand } from "../command/command.ts";
@@ -13,7 +12,7 @@ import { addApi } from "./api-stack.ts";
 import { addBackupVault } from "./backup-stack.ts";
 import { addCdnAlarms } from "./cdn-alarms-stack.ts";
 import { originOf } from "./database/cluster.ts";
-import { addDatabase, DatabaseStack } from "./database-stack.ts";
+import { addDatabase } from "./database-stack.ts";
 import { addFirewall } from "./firewall-stack.ts";
 import { addImageCopies } from "./image-backup-stack.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
@@ -44,14 +43,14 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
   const { id: account, region, pipeline } = settings.account;
-  const propsOf = (description: string, { region, isProtected, tags, qualifier }: Place) => ({
-    env: { account, region },
-    description: `Colophon: ${description}`,
-    tags: { application: "colophon", ...tags },
-    terminationProtection: isProtected,
-    ...(qualifier ? { synthesizer: new DefaultStackSynthesizer({ qualifier }) as IStackSynthesizer } : {}),
-  });
-  const stackOf = (id: string, description: string, place: Place) => new Stack(app, id, propsOf(description, place));
+  const stackOf = (id: string, description: string, { region, isProtected, tags, qualifier }: Place) =>
+    new Stack(app, id, {
+      env: { account, region },
+      description: `Colophon: ${description}`,
+      tags: { application: "colophon", ...tags },
+      terminationProtection: isProtected,
+      ...(qualifier ? { synthesizer: new DefaultStackSynthesizer({ qualifier }) as IStackSynthesizer } : {}),
+    });
 
   const once = stackOf("colophon-account", "what there is once in an account and region", {
     region,
@@ -66,8 +65,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
   for (const each of settings.databases) {
     const { name, qualifier, backupRegion, knownContributor } = each;
     const place = { region, isProtected: each.isProtected, tags: { database: name }, qualifier };
-    const props = propsOf(`the database ${name}`, place);
-    const database = new DatabaseStack(app, `colophon-${name}-database`, props, each.zones);
+    const database = stackOf(`colophon-${name}-database`, `the database ${name}`, place);
     const stages = settings.stages.filter((stage) => stage.database === name);
     addDatabase(database, each, {
       packages: functions.filter((it) => databaseFunctions.has(it.name)),
@@ -96,7 +94,6 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
       for (const needed of [once, database]) api.addStackDependency(needed);
       addApi(api, {
         settings: stage,
-        endpoints,
         packages: functions,
         restoredFrom: originOf(each),
         knownContributor,
@@ -107,7 +104,6 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
                 stageRegion: region,
                 settings: stage,
                 firewall,
-                endpoints,
               })
             : {},
         imageCopies:

@@ -1,10 +1,5 @@
 import { Duration, Fn, type Stack } from "aws-cdk-lib";
-import {
-  BackupVault,
-  CfnRestoreTestingPlan,
-  CfnRestoreTestingSelection,
-  type LockConfiguration,
-} from "aws-cdk-lib/aws-backup";
+import * as backup from "aws-cdk-lib/aws-backup";
 import { CfnSubnet, CfnVPC } from "aws-cdk-lib/aws-ec2";
 import { Schedule } from "aws-cdk-lib/aws-events";
 import { type IKey, Key } from "aws-cdk-lib/aws-kms";
@@ -32,7 +27,7 @@ export function addBackupVault(stack: Stack, settings: DatabaseSettings, databas
     enableKeyRotation: true,
     removalPolicy,
   });
-  const vault = new BackupVault(stack, "Vault", {
+  const vault = new backup.BackupVault(stack, "Vault", {
     backupVaultName: vaultName(settings, databaseRegion),
     encryptionKey: key as IKey,
     removalPolicy,
@@ -49,10 +44,10 @@ function testRestores(
   stack: Stack,
   { name, alarmRecipient: recipient }: DatabaseSettings,
   { day, hour }: NonNullable<DatabaseSettings["drill"]>,
-  vault: BackupVault,
+  vault: backup.BackupVault,
 ): void {
   const prefix = `colophon-${name}`;
-  const plan = new CfnRestoreTestingPlan(stack, "Plan", {
+  const plan = new backup.CfnRestoreTestingPlan(stack, "Plan", {
     // Letters, digits and underscores are all that is allowed here.
     restoreTestingPlanName: `${prefix}-drill`.replaceAll("-", "_"),
     scheduleExpression: Schedule.cron({ minute: "0", hour: `${hour}`, day: `${day}` }).expressionString,
@@ -71,7 +66,7 @@ function testRestores(
     "AWSBackupServiceRolePolicyForRestores",
     "The policy that AWS keeps for exactly this service role, and asks for in restore testing. Nobody but AWS Backup can assume it.",
   );
-  const selection = new CfnRestoreTestingSelection(stack, "Selection", {
+  const selection = new backup.CfnRestoreTestingSelection(stack, "Selection", {
     restoreTestingPlanName: plan.restoreTestingPlanName,
     restoreTestingSelectionName: "cluster",
     protectedResourceType: "Aurora",
@@ -115,7 +110,7 @@ function makeSubnets(stack: Stack): string {
 }
 
 /** A lock in compliance mode has a date, after which neither AWS nor root can change it. */
-const lockOf = ({ mode, daysMin, daysMax, changeableForDays }: BackupLock): LockConfiguration => ({
+const lockOf = ({ mode, daysMin, daysMax, changeableForDays }: BackupLock): backup.LockConfiguration => ({
   minRetention: Duration.days(daysMin),
   ...(daysMax === undefined ? {} : { maxRetention: Duration.days(daysMax) }),
   ...(mode === "compliance" ? { changeableFor: Duration.days(changeableForDays) } : {}),

@@ -6,18 +6,13 @@ import {
   type CdnMetricName,
   cdnMetric,
   type DistributionName,
+  distributionOutputs,
   distributionsOf,
   sumOf,
   webAclName,
   webAclsOf,
 } from "./monitoring/cdn-metrics.ts";
 import { Alarms } from "./shared/alarms.ts";
-
-/** The outputs of a stage's stack that name its distributions. */
-export const distributionOutputs: Readonly<Record<DistributionName, string>> = {
-  edge: "EdgeDistribution",
-  images: "ImageDistribution",
-};
 
 const bytesPerGigabyte = 1_000_000_000;
 /** Requests in five minutes below which the rate of failures counts as 0: one failure would be more than 1 %. */

@@ -1,4 +1,4 @@
-import { Duration, Fn, RemovalPolicy, Stack, type StackProps } from "aws-cdk-lib";
+import { Duration, RemovalPolicy, type Stack } from "aws-cdk-lib";
 import { Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { CfnPermission, type Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
@@ -22,8 +22,7 @@ import {
 import { addMigration } from "./database/migration.ts";
 import { addTrail } from "./database/operators-cloudtrail.ts";
 import { makeTransfers } from "./database/transfers.ts";
-import { notifiesEdge, notifyingEdge } from "./edge/edge-invalidation.ts";
-import { acknowledge } from "./shared/acknowledge.ts";
+import { notifyingEdge } from "./edge/edge-invalidation.ts";
 import { Alarms, isAbsent } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
 import {
@@ -56,28 +55,10 @@ export interface DatabaseProps {
   readonly edgeStage: string | undefined;
 }
 
-/** Without its own zones CloudFormation chooses: to know the zones' names, the CDK would need credentials. */
-export class DatabaseStack extends Stack {
-  readonly #zones: readonly string[];
-
-  constructor(scope: Construct, id: string, props: StackProps, zones?: readonly string[]) {
-    super(scope, id, props);
-    this.#zones = zones ?? [0, 1].map((index) => Fn.select(index, Fn.getAzs()));
-  }
-
-  override get availabilityZones(): string[] {
-    return [...this.#zones];
-  }
-}
-
 /**
  * The cluster, its migrations and its operators' functions. API stacks find the cluster by parameters (database.ts).
  */
 export function addDatabase(stack: Stack, settings: DatabaseSettings, { packages, edgeStage }: DatabaseProps): void {
-  acknowledge(stack, {
-    "CloudFormation-Validate::W3010":
-      "A setting names the zones: to move a database, operators have to know which it is in.",
-  });
   const { name, isProtected, mayBeEmpty, logRetentionDays, trailRetentionDays, backupRegion } = settings;
   const prefix = `colophon-${name}`;
   const database = makeCluster(stack, settings);
@@ -100,8 +81,8 @@ export function addDatabase(stack: Stack, settings: DatabaseSettings, { packages
       description: `For operators: ${packaged.endpointPath}`,
       resources: [
         resourceFor(stack, packaged, name, cluster),
-        ...transfers(packaged.name),
-        ...(edgeStage && notifiesEdge(packaged) ? [notifyingEdge(stack, `colophon-${edgeStage}`)] : []),
+        transfers[packaged.name] ?? {},
+        ...(edgeStage ? [notifyingEdge(stack, `colophon-${edgeStage}`)] : []),
       ],
       // To read lines; and a dry run remembers what they add, some 500 bytes each.
       ...(packaged.name === "ops-import" ? { memoryInMegabytes: wholeCpuInMegabytes } : {}),

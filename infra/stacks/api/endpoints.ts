@@ -1,23 +1,13 @@
 import { Duration } from "aws-cdk-lib";
 import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
-import {
-  type Declaration,
-  functionName,
-  isCacheable,
-  isNavigation,
-  isPublicRecord,
-} from "../../../lib/contract/declare.ts";
-import type { Owner } from "../../../lib/images/keys.ts";
+import { type Declaration, functionName, isCacheable, isPublicRecord } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { isServed } from "../../api/document.ts";
+import { concurrencyOf } from "../../settings/checks.ts";
 import type { StageSettings } from "../../settings/schema.ts";
 import { notifyingEdge } from "../edge/edge-invalidation.ts";
-import {
-  bufferedTimeout,
-  type FunctionProps,
-  type GivenResource,
-  publicRecordTimeout,
-} from "../shared/service-function.ts";
+import { bufferedTimeout, type GivenResource, publicRecordTimeout } from "../shared/service-function.ts";
 import type { Images } from "../sites/images.ts";
 import type { Stage } from "./stage.ts";
 
@@ -27,27 +17,21 @@ import type { Stage } from "./stage.ts";
  * @param signIn on a stage where people sign in
  */
 export function makeEndpoints(
-  { stack, settings, prefix, endpoints, make }: Stage,
+  { stack, settings, prefix, make }: Stage,
   images: Images | undefined,
   signIn: GivenResource | undefined,
 ): ReadonlyMap<string, Lambda> {
   const { allowedOrigins, imageDomain, edge } = settings;
-  const ofStage = {
-    variables: { ALLOWED_ORIGINS: allowedOrigins.join(","), IMAGE_BASE_URL: `https://${imageDomain}` },
-  };
-  const resourcesOf = (declaration: Declaration): GivenResource[] => {
-    const hasImages = declaration.needsFileService || declaration.deletesImage;
-    return [
-      ofStage,
-      ...(hasImages && images ? [images.resourceFor([ownerOf(declaration.path)])] : []),
-      ...(declaration.needsSignIn && signIn ? [signIn] : []),
-      // An edge keeps responses for long, since it is told when they are stale.
-      ...(edge && isCacheable(declaration)
-        ? [{ variables: { SHARED_CACHE_SECONDS: `${edge.sharedCacheSeconds}` } }]
-        : []),
-      ...(edge && declaration.changesPublic ? [notifyingEdge(stack, prefix)] : []),
-    ];
-  };
+  const resourcesOf = (declaration: Declaration): GivenResource[] => [
+    { variables: { ALLOWED_ORIGINS: allowedOrigins.join(","), IMAGE_BASE_URL: `https://${imageDomain}` } },
+    ...(images ? [images.resourceFor([declaration.path.startsWith("/admin-users/") ? "users" : "contributors"])] : []),
+    ...(signIn ? [signIn] : []),
+    // An edge keeps responses for long, since it is told when they are stale.
+    ...(edge && isCacheable(declaration)
+      ? [{ variables: { SHARED_CACHE_SECONDS: `${edge.sharedCacheSeconds}` } }]
+      : []),
+    ...(edge && declaration.changesPublic ? [notifyingEdge(stack, prefix)] : []),
+  ];
   const served = endpoints.filter((each) => isServed(each, settings));
   return new Map(
     served.map((declaration) => {
@@ -55,27 +39,15 @@ export function makeEndpoints(
       const lambda = make(new Construct(stack, name), name, {
         description: declaration.summary,
         resources: resourcesOf(declaration),
-        ...boundsOf(declaration, settings),
+        timeout: timeoutOf(declaration, settings),
+        concurrent: concurrencyOf(declaration, settings),
       });
       return [name, lambda];
     }),
   );
 }
 
-/** How long an endpoint's function may run, and how many may run at once: visitors leave room for the panel. */
-function boundsOf(
-  declaration: Declaration,
-  { streams, publicRecords, images, signIn }: StageSettings,
-): Pick<FunctionProps, "timeout" | "concurrent"> {
-  if ("list" in declaration.response)
-    return { timeout: Duration.seconds(streams.secondsMax), concurrent: streams.concurrent };
-  if (isPublicRecord(declaration)) return { timeout: publicRecordTimeout, concurrent: publicRecords.concurrent };
-  // An image may take seconds.
-  if (declaration.needsFileService) return { timeout: bufferedTimeout, concurrent: images.concurrent };
-  // The provider decides how long it takes, and strangers how often it is asked.
-  if (isNavigation(declaration)) return { timeout: bufferedTimeout, concurrent: signIn?.concurrent ?? null };
-  return { timeout: bufferedTimeout };
+function timeoutOf(declaration: Declaration, { streams }: StageSettings): Duration {
+  if ("list" in declaration.response) return Duration.seconds(streams.secondsMax);
+  return isPublicRecord(declaration) ? publicRecordTimeout : bufferedTimeout;
 }
-
-/** Whether an endpoint changes images of users or of contributors. */
-const ownerOf = (path: string): Owner => (path.startsWith("/admin-users/") ? "users" : "contributors");

@@ -1,19 +1,11 @@
-import {
-  AccessLogFormat,
-  ApiDefinition,
-  EndpointType,
-  LogGroupLogDestination,
-  type MethodDeploymentOptions,
-  MethodLoggingLevel,
-  SecurityPolicy,
-  SpecRestApi,
-} from "aws-cdk-lib/aws-apigateway";
+import * as apigateway from "aws-cdk-lib/aws-apigateway";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { type Declaration, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { apiDocument } from "../../api/document.ts";
 import type { StageSettings, Throttle } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
@@ -57,7 +49,7 @@ export const stageName = "v1";
  * @param targets the function of each endpoint, by name; those of the file service and of sign-in have none on a stage
  *   without
  */
-export function makeApi({ stack, settings, prefix, endpoints }: Stage, targets: ReadonlyMap<string, IFunction>) {
+export function makeApi({ stack, settings, prefix }: Stage, targets: ReadonlyMap<string, IFunction>) {
   const scope = new Construct(stack, "Rest");
   const { domain, edge } = settings;
   const accessLog = makeLog(scope, "AccessLog", `/colophon/${settings.name}/access`, settings);
@@ -74,18 +66,18 @@ export function makeApi({ stack, settings, prefix, endpoints }: Stage, targets: 
     },
     invokerArn: makeInvoker(scope, targets),
   });
-  const api = new SpecRestApi(scope, "Api", {
+  const api = new apigateway.SpecRestApi(scope, "Api", {
     restApiName: prefix,
-    apiDefinition: ApiDefinition.fromInline(document),
-    endpointTypes: [EndpointType.REGIONAL],
+    apiDefinition: apigateway.ApiDefinition.fromInline(document),
+    endpointTypes: [apigateway.EndpointType.REGIONAL],
     // The account stack has this role (account-stack.ts).
     cloudWatchRole: false,
     // The edge uses this address.
     disableExecuteApiEndpoint: domain !== undefined && edge === undefined,
     deployOptions: {
       stageName,
-      accessLogDestination: new LogGroupLogDestination(accessLog),
-      accessLogFormat: AccessLogFormat.custom(accessFormat),
+      accessLogDestination: new apigateway.LogGroupLogDestination(accessLog),
+      accessLogFormat: apigateway.AccessLogFormat.custom(accessFormat),
       // Functions do not trace (service-function.ts); API Gateway's trace includes their time.
       tracingEnabled: true,
       ...methodOptions(settings.throttles.preflights),
@@ -117,8 +109,8 @@ export function makeApi({ stack, settings, prefix, endpoints }: Stage, targets: 
     api.addDomainName("Domain", {
       domainName: domain.name,
       certificate: Certificate.fromCertificateArn(scope, "Certificate", domain.certificate),
-      endpointType: EndpointType.REGIONAL,
-      securityPolicy: SecurityPolicy.TLS_1_2,
+      endpointType: apigateway.EndpointType.REGIONAL,
+      securityPolicy: apigateway.SecurityPolicy.TLS_1_2,
     });
   }
   acknowledge(api, {
@@ -157,9 +149,9 @@ function kindOf({
 }
 
 /** The settings of a method replace all settings of the stage, so they are complete. */
-const methodOptions = ({ rate, burst }: Throttle): MethodDeploymentOptions => ({
+const methodOptions = ({ rate, burst }: Throttle): apigateway.MethodDeploymentOptions => ({
   throttlingRateLimit: rate,
   throttlingBurstLimit: burst,
-  loggingLevel: MethodLoggingLevel.ERROR,
+  loggingLevel: apigateway.MethodLoggingLevel.ERROR,
   dataTraceEnabled: false,
 });

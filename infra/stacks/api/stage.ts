@@ -3,7 +3,6 @@ import { Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
-import type { Declaration } from "../../../lib/contract/declare.ts";
 import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../settings/schema.ts";
 import { databaseResource, findCluster } from "../database/database.ts";
@@ -15,7 +14,6 @@ import { type FunctionProps, functionNamed, longTimeout, makeFunction } from "..
 
 export interface StageProps {
   readonly settings: StageSettings;
-  readonly endpoints: readonly Declaration[];
   readonly packages: readonly Packaged[];
 }
 
@@ -32,7 +30,7 @@ interface Scheduled extends OwnProps {
 export type Stage = ReturnType<typeof openStage>;
 
 /** What all parts of a stage's stack use. */
-export function openStage(stack: Stack, { settings, endpoints, packages }: StageProps) {
+export function openStage(stack: Stack, { settings, packages }: StageProps) {
   const prefix = `colophon-${settings.name}`;
   const log = makeFunctionLog(stack, settings.name, settings);
   const cluster = findCluster(stack, settings.database);
@@ -56,7 +54,6 @@ export function openStage(stack: Stack, { settings, endpoints, packages }: Stage
   return {
     stack,
     settings,
-    endpoints,
     /** The prefix of all names: `colophon-prod`. */
     prefix,
     /** That of global names. */

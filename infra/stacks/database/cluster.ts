@@ -1,20 +1,8 @@
 import { createHash } from "node:crypto";
-import { CfnDeletionPolicy, Duration, RemovalPolicy, type Stack } from "aws-cdk-lib";
+import { CfnDeletionPolicy, ContextProvider, Duration, Fn, RemovalPolicy, type Stack } from "aws-cdk-lib";
 import { type ISecurityGroup, type ISubnet, type IVpc, SecurityGroup, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
 import { type IKey, Key } from "aws-cdk-lib/aws-kms";
-import {
-  AuroraPostgresEngineVersion,
-  type CfnDBCluster,
-  type CfnDBInstance,
-  ClusterInstance,
-  Credentials,
-  DatabaseCluster,
-  DatabaseClusterEngine,
-  DatabaseClusterFromSnapshot,
-  type DatabaseClusterProps,
-  DatabaseInsightsMode,
-  type ServerlessV2ClusterInstanceProps,
-} from "aws-cdk-lib/aws-rds";
+import * as rds from "aws-cdk-lib/aws-rds";
 import type { DatabaseSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog, removalPolicyOf } from "../shared/log.ts";
@@ -23,7 +11,7 @@ import { clusterNames, databaseName } from "./database.ts";
 /**
  * The newest minor version of PostgreSQL 18 on Aurora. AWS retires old ones, so raise it regularly (README, "Update").
  */
-const postgresVersion = AuroraPostgresEngineVersion.VER_18_6;
+const postgresVersion = rds.AuroraPostgresEngineVersion.VER_18_6;
 
 /** Parameters that differ from Aurora's defaults; times are in milliseconds. */
 const parameters = {
@@ -40,17 +28,17 @@ const parameters = {
   log_error_verbosity: "terse",
 };
 
-export type AuroraCluster = DatabaseCluster | DatabaseClusterFromSnapshot;
+export type AuroraCluster = rds.DatabaseCluster | rds.DatabaseClusterFromSnapshot;
 
 /** Aurora PostgreSQL in a network of its own, its log, and the key that its storage and snapshots are encrypted by. */
 export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraCluster {
   const { isProtected, pausesAfterMinutes, standby, maintenanceWindow } = settings;
   const clusterIdentifier = identifierOf(settings);
-  const network = makeNetwork(stack);
+  const network = makeNetwork(stack, settings);
   const [first, second] = network.isolatedSubnets;
   const log = makeLog(stack, "PostgresLog", postgresLogName(settings), settings);
-  const instance = (id: string, zone: ISubnet | undefined, more: ServerlessV2ClusterInstanceProps = {}) =>
-    ClusterInstance.serverlessV2(id, {
+  const instance = (id: string, zone: ISubnet | undefined, more: rds.ServerlessV2ClusterInstanceProps = {}) =>
+    rds.ClusterInstance.serverlessV2(id, {
       // Otherwise AWS would upgrade, and the running version would differ from the template's.
       autoMinorVersionUpgrade: false,
       // An instance has one of its own.
@@ -61,7 +49,7 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
     });
   const props = {
     clusterIdentifier,
-    engine: DatabaseClusterEngine.auroraPostgres({ version: postgresVersion }),
+    engine: rds.DatabaseClusterEngine.auroraPostgres({ version: postgresVersion }),
     parameters,
     writer: instance("Writer", first),
     // It always has the writer's capacity, and is the first to take over.
@@ -83,10 +71,10 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
     // Not for a database that pauses, because Performance Insights needs memory.
     ...(pausesAfterMinutes
       ? {}
-      : { enablePerformanceInsights: true, databaseInsightsMode: DatabaseInsightsMode.STANDARD }),
+      : { enablePerformanceInsights: true, databaseInsightsMode: rds.DatabaseInsightsMode.STANDARD }),
     deletionProtection: isProtected,
     removalPolicy: isProtected ? RemovalPolicy.SNAPSHOT : RemovalPolicy.DESTROY,
-  } satisfies DatabaseClusterProps;
+  } satisfies rds.DatabaseClusterProps;
   const cluster = createOrRestore(stack, settings, props);
   cluster.node.addDependency(log);
   if (isProtected) retainReplacedInstances(cluster);
@@ -103,16 +91,17 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
 function createOrRestore(
   stack: Stack,
   { snapshot, restore }: DatabaseSettings,
-  props: DatabaseClusterProps,
+  props: rds.DatabaseClusterProps,
 ): AuroraCluster {
-  if (snapshot) return new DatabaseClusterFromSnapshot(stack, "Cluster", { ...props, snapshotIdentifier: snapshot });
-  const cluster = new DatabaseCluster(stack, "Cluster", {
+  if (snapshot)
+    return new rds.DatabaseClusterFromSnapshot(stack, "Cluster", { ...props, snapshotIdentifier: snapshot });
+  const cluster = new rds.DatabaseCluster(stack, "Cluster", {
     ...props,
     ...(restore ? {} : { defaultDatabaseName: databaseName }),
-    credentials: Credentials.fromUsername("colophon"),
+    credentials: rds.Credentials.fromUsername("colophon"),
   });
   if (restore) {
-    const resource = cluster.node.defaultChild as CfnDBCluster;
+    const resource = cluster.node.defaultChild as rds.CfnDBCluster;
     resource.sourceDbClusterIdentifier = restore.cluster;
     resource.restoreToTime = restore.time;
     // The source's.
@@ -138,8 +127,13 @@ export function identifierOf(settings: DatabaseSettings): string {
 /** The log group that Aurora writes to. Without this stack Aurora would create one that is kept for ever. */
 export const postgresLogName = (settings: DatabaseSettings) => `/aws/rds/cluster/${identifierOf(settings)}/postgresql`;
 
-/** A network without routes out: only the Data API uses the cluster, and AWS connects it from inside. */
-function makeNetwork(stack: Stack): Vpc {
+/**
+ * A network without routes out: only the Data API uses the cluster, and AWS connects it from inside. Where no setting
+ * names its zones, CloudFormation chooses them; to know their names, the CDK would ask AWS.
+ */
+function makeNetwork(stack: Stack, { zones }: DatabaseSettings): Vpc {
+  const { key } = ContextProvider.getKey(stack, { provider: "availability-zones" });
+  stack.node.setContext(key, zones ?? [0, 1].map((index) => Fn.select(index, Fn.getAzs())));
   const network = new Vpc(stack, "Network", {
     maxAzs: 2,
     natGateways: 0,
@@ -171,7 +165,7 @@ const makeKey = (stack: Stack, { name, isProtected }: DatabaseSettings): IKey =>
 /** Keeps the instances of a replaced cluster, which stages use until they are deployed. */
 function retainReplacedInstances(cluster: AuroraCluster): void {
   for (const id of ["Writer", "Standby"]) {
-    const instance = cluster.node.tryFindChild(id)?.node.defaultChild as CfnDBInstance | undefined;
+    const instance = cluster.node.tryFindChild(id)?.node.defaultChild as rds.CfnDBInstance | undefined;
     if (instance) instance.cfnOptions.updateReplacePolicy = CfnDeletionPolicy.RETAIN;
   }
 }

@@ -71,8 +71,7 @@ const statement = "rds-data:ExecuteStatement";
 const transaction = ["rds-data:BeginTransaction", "rds-data:CommitTransaction", "rds-data:RollbackTransaction"];
 
 /** The database for a function that asks it: with the secret of its role, and no right to another secret. */
-export function databaseResource(cluster: Cluster, { name, usesTransactions, variables }: Packaged): Resource {
-  if (!variables.has("DATABASE_CLUSTER_ARN")) return {};
+export function databaseResource(cluster: Cluster, { name, usesTransactions }: Packaged): Resource {
   const role = databaseRoleOf(name);
   if (role === "master") throw new Error(`${name} belongs to the database's stack, since it logs in as the master`);
   return resourceOf(cluster, cluster.secretArnOf(role), usesTransactions);

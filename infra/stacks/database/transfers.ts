@@ -5,12 +5,6 @@ import type { LogSettings } from "../shared/log.ts";
 import { logBucket, privateBucketProps } from "../shared/log-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
 
-/** What a function may do with the files of a folder, which holds no others. Operators name them. */
-const rights: Readonly<Record<string, { readonly folder: string; readonly actions: string[] }>> = {
-  "ops-import": { folder: "imports", actions: ["s3:GetObject"] },
-  "ops-export": { folder: "exports", actions: ["s3:PutObject", "s3:AbortMultipartUpload"] },
-};
-
 /** For how many days a file can be downloaded or imported. */
 const fileDays = 30;
 
@@ -19,7 +13,11 @@ const fileDays = 30;
  * credentials of their own; its access log says who did.
  * @returns what the functions that import and export use of it, by their names
  */
-export function makeTransfers(stack: Stack, bucketName: string, settings: LogSettings) {
+export function makeTransfers(
+  stack: Stack,
+  bucketName: string,
+  settings: LogSettings,
+): Readonly<Record<string, Resource>> {
   const scope = new Construct(stack, "Transfers");
   const bucket = new Bucket(scope, "Bucket", {
     // CloudFormation deletes no bucket that has files, and in a month it has none.
@@ -28,15 +26,15 @@ export function makeTransfers(stack: Stack, bucketName: string, settings: LogSet
     lifecycleRules: [{ expiration: Duration.days(fileDays), abortIncompleteMultipartUploadAfter: Duration.days(1) }],
     serverAccessLogsBucket: logBucket(scope, "Logs", settings),
   });
-  return (name: string): Resource[] => {
-    const right = rights[name];
-    if (!right) return [];
-    const { folder, actions } = right;
-    return [
-      {
-        variables: { TRANSFER_BUCKET: bucket.bucketName },
-        policies: { Transfer: [{ actions, resources: [bucket.arnForObjects(`${folder}/*`)] }] },
-      },
-    ];
+  /** What a function may do with the files of a folder, which holds no others. Operators name those that it reads. */
+  const allow = (folder: string, ...actions: string[]) => ({
+    Transfer: [{ actions, resources: [bucket.arnForObjects(`${folder}/*`)] }],
+  });
+  return {
+    "ops-import": { policies: allow("imports", "s3:GetObject") },
+    "ops-export": {
+      variables: { TRANSFER_BUCKET: bucket.bucketName },
+      policies: allow("exports", "s3:PutObject", "s3:AbortMultipartUpload"),
+    },
   };
 }

@@ -1,9 +1,7 @@
 import { Duration, type Stack } from "aws-cdk-lib";
 import type { Distribution } from "aws-cdk-lib/aws-cloudfront";
 import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
-import { FilterPattern } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import type { Packaged } from "../../build/package.ts";
 import { invalidationsAtOnce } from "../../settings/checks.ts";
 import type { EdgeSettings } from "../../settings/schema.ts";
 import type { Stage } from "../api/stage.ts";
@@ -34,8 +32,7 @@ export function invalidateAtEdge(
     maxEventAge: Duration.minutes(1),
     every: Duration.minutes(1),
   });
-  const waited = metrics.extract(log, "stale-seconds", {
-    filterPattern: FilterPattern.exists("$.oldestInSeconds"),
+  const waited = metrics.extract(log, "stale-seconds", '{ $.oldestInSeconds = "*" }', {
     metricValue: "$.oldestInSeconds",
     statistic: Stats.MAXIMUM,
   });
@@ -51,15 +48,10 @@ export function invalidateAtEdge(
     evaluationPeriods: 2,
   });
   alarms.add("invalidations-over-budget", {
-    metric: metrics.extract(log, "over-budget", { filterPattern: FilterPattern.booleanValue("$.isOverBudget", true) }),
+    metric: metrics.extract(log, "over-budget", "{ $.isOverBudget IS TRUE }"),
     impact: `${invalidationsADay} paths were invalidated today (edge.invalidationsADay). From now on changes are visible after up to ten minutes, and then the whole cache is emptied: somebody imports a lot, or another program changes the catalogue all the time.`,
   });
 }
-
-/** Whether an operators' function notifies it: it reads the name. */
-export const notifiesEdge = ({ variables }: Packaged): boolean => variables.has(notifiedVariable);
-
-const notifiedVariable = "INVALIDATE_FUNCTION";
 
 /**
  * For functions that notify it. The name instead of a reference: its distribution depends on the API, and that on all
@@ -69,7 +61,7 @@ export function notifyingEdge(stack: Stack, prefix: string): Resource {
   const resourceName = `${prefix}-ops-invalidate`;
   const arn = stack.formatArn({ service: "lambda", resource: `function:${resourceName}` });
   return {
-    variables: { [notifiedVariable]: resourceName },
+    variables: { INVALIDATE_FUNCTION: resourceName },
     policies: { Notify: [{ actions: ["lambda:InvokeFunction"], resources: [arn] }] },
   };
 }

@@ -1,19 +1,8 @@
-import { CfnOutput, Duration } from "aws-cdk-lib";
-import {
-  AllowedMethods,
-  type BehaviorOptions,
-  CachePolicy,
-  CacheQueryStringBehavior,
-  type CfnDistribution,
-  type Distribution,
-  type ErrorResponse,
-  OriginRequestPolicy,
-  OriginRequestQueryStringBehavior,
-  ResponseHeadersPolicy,
-  ViewerProtocolPolicy,
-} from "aws-cdk-lib/aws-cloudfront";
+import { Duration } from "aws-cdk-lib";
+import * as cloudfront from "aws-cdk-lib/aws-cloudfront";
 import { HttpOrigin, type HttpOriginProps } from "aws-cdk-lib/aws-cloudfront-origins";
 import { Construct } from "constructs";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { cacheTagHeader, exposedHeaders } from "../../../lib/contract/headers.ts";
 import { type PublicRead, publicReads } from "../../api/public-reads.ts";
 import type { EdgeSettings } from "../../settings/schema.ts";
@@ -38,7 +27,7 @@ const keepaliveTimeout = Duration.seconds(60);
 
 /** The errors whose minimum TTL can be set (CloudFront, "Error caching minimum TTL"); its default is 10 s. */
 const uncachedErrors = [400, 403, 404, 405, 414, 500, 501, 502, 503];
-const errorResponses: ErrorResponse[] = [
+const errorResponses: cloudfront.ErrorResponse[] = [
   ...uncachedErrors.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
   // CloudFront itself returns 504 when the origin does not respond. Functions return 503 before: one that is refused for
   // want of concurrency must not make CloudFront refuse all others of its path, among them those of the panel.
@@ -51,12 +40,12 @@ const errorResponses: ErrorResponse[] = [
  * @param webAcl the ARN of the web ACL of a stage with a firewall
  */
 export function makeEdge(
-  { stack, settings, endpoints, unique }: Stage,
+  { stack, settings, unique }: Stage,
   edge: EdgeSettings,
   host: string,
   key: string,
   webAcl: string | undefined,
-): Distribution {
+): cloudfront.Distribution {
   const scope = new Construct(stack, "Edge");
   const origin = (timeouts: HttpOriginProps) =>
     new HttpOrigin(host, {
@@ -68,8 +57,8 @@ export function makeEdge(
     });
   const shared = {
     // Other methods than GET are forwarded, so that the API itself returns 404.
-    allowedMethods: AllowedMethods.ALLOW_ALL,
-    viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
+    allowedMethods: cloudfront.AllowedMethods.ALLOW_ALL,
+    viewerProtocolPolicy: cloudfront.ViewerProtocolPolicy.HTTPS_ONLY,
   };
   const reading = {
     ...shared,
@@ -85,8 +74,8 @@ export function makeEdge(
     defaultBehavior: {
       ...shared,
       origin: origin({ readTimeout: apiTimeout }),
-      cachePolicy: CachePolicy.CACHING_DISABLED,
-      originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
+      cachePolicy: cloudfront.CachePolicy.CACHING_DISABLED,
+      originRequestPolicy: cloudfront.OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
     },
     additionalBehaviors: Object.fromEntries(
       publicReads(endpoints).map((read) => [read.pattern, { ...reading, ...policiesOf(scope, unique, read) }]),
@@ -96,10 +85,8 @@ export function makeEdge(
     logFilePrefix: "edge/",
   });
   // The construct has no property for it.
-  const resource = distribution.node.defaultChild as CfnDistribution;
+  const resource = distribution.node.defaultChild as cloudfront.CfnDistribution;
   resource.addPropertyOverride("DistributionConfig.CacheTagConfig", { HeaderName: cacheTagHeader });
-  new CfnOutput(stack, "EdgeTarget", { value: distribution.domainName });
-  new CfnOutput(stack, "EdgeDistribution", { value: distribution.distributionId });
   return distribution;
 }
 
@@ -111,24 +98,24 @@ function policiesOf(
   scope: Construct,
   prefix: string,
   { parameters, isCached }: PublicRead,
-): Pick<BehaviorOptions, "cachePolicy" | "originRequestPolicy"> {
+): Pick<cloudfront.BehaviorOptions, "cachePolicy" | "originRequestPolicy"> {
   const id = [isCached ? "Kept" : "Volatile", ...parameters].join("-");
   const existing = scope.node.tryFindChild(id);
   const isAny = parameters.length > 0;
   if (!isCached) {
     const originRequestPolicy =
-      (existing as OriginRequestPolicy | undefined) ??
-      new OriginRequestPolicy(scope, id, {
+      (existing as cloudfront.OriginRequestPolicy | undefined) ??
+      new cloudfront.OriginRequestPolicy(scope, id, {
         originRequestPolicyName: `${prefix}-${id}`,
-        ...(isAny ? { queryStringBehavior: OriginRequestQueryStringBehavior.allowList(...parameters) } : {}),
+        ...(isAny ? { queryStringBehavior: cloudfront.OriginRequestQueryStringBehavior.allowList(...parameters) } : {}),
       });
-    return { cachePolicy: CachePolicy.CACHING_DISABLED, originRequestPolicy };
+    return { cachePolicy: cloudfront.CachePolicy.CACHING_DISABLED, originRequestPolicy };
   }
   const cachePolicy =
-    (existing as CachePolicy | undefined) ??
-    new CachePolicy(scope, id, {
+    (existing as cloudfront.CachePolicy | undefined) ??
+    new cloudfront.CachePolicy(scope, id, {
       comment: parameters.join(", ") || "no parameters",
-      ...(isAny ? { queryStringBehavior: CacheQueryStringBehavior.allowList(...parameters) } : {}),
+      ...(isAny ? { queryStringBehavior: cloudfront.CacheQueryStringBehavior.allowList(...parameters) } : {}),
       // The origin compresses with gzip only.
       enableAcceptEncodingGzip: true,
       // The response's Cache-Control decides how long it is cached; without one it is not cached.
@@ -143,8 +130,8 @@ function policiesOf(
  * CORS headers for responses that are not a function's: gateway responses and CloudFront's own errors. Cache tags are for
  * CloudFront alone.
  */
-const headersPolicy = (scope: Construct, prefix: string): ResponseHeadersPolicy =>
-  new ResponseHeadersPolicy(scope, "EveryPage", {
+const headersPolicy = (scope: Construct, prefix: string): cloudfront.ResponseHeadersPolicy =>
+  new cloudfront.ResponseHeadersPolicy(scope, "EveryPage", {
     responseHeadersPolicyName: `${prefix}-every-page`,
     removeHeaders: [cacheTagHeader],
     corsBehavior: {

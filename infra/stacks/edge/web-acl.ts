@@ -1,6 +1,7 @@
 import { CfnIPSet, CfnWebACL } from "aws-cdk-lib/aws-wafv2";
 import type { Construct } from "constructs";
 import { type Declaration, methodsOf } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { isServed } from "../../api/document.ts";
 import { envelopeOf, gatewayResponses } from "../../api/gateway-responses.ts";
 import { requestHeaders } from "../../api/mock.ts";
@@ -14,7 +15,6 @@ export interface WebAclProps {
   readonly name: string;
   readonly settings: StageSettings;
   readonly firewall: FirewallSettings;
-  readonly endpoints: readonly Declaration[];
 }
 
 /**
@@ -60,7 +60,7 @@ const withoutCookies: CfnWebACL.DataProtectProperty = {
  * AWS WAF in a construct: a limit of requests per address, lower ones for whole lists and for sign-ins, and a group of
  * AWS's managed rules. Returns the ARN of the web ACL.
  */
-export function makeWebAcl(construct: Construct, { scope, name, settings, firewall, endpoints }: WebAclProps): string {
+export function makeWebAcl(construct: Construct, { scope, name, settings, firewall }: WebAclProps): string {
   const served = endpoints.filter((each) => isServed(each, settings));
   const managed = scope === "CLOUDFRONT" ? knownBadInputs : common;
   const untrusted = makeIpSets(construct, scope, firewall).map((arn) => not({ ipSetReferenceStatement: { arn } }));

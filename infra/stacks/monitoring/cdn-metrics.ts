@@ -13,6 +13,9 @@ export const distributionsOf = ({ edge, uploads }: StageSettings): DistributionN
   ...(uploads ? (["images"] as const) : []),
 ];
 
+/** The outputs of a stage's stack that name its distributions. */
+export const distributionOutputs = { edge: "EdgeDistribution", images: "ImageDistribution" } as const;
+
 /** The ids of a stage's distributions. */
 export type DistributionIds = ReadonlyMap<DistributionName, string>;
 

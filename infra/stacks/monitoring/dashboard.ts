@@ -1,12 +1,4 @@
-import {
-  Dashboard,
-  GraphWidget,
-  type IMetric,
-  LogQueryVisualizationType,
-  LogQueryWidget,
-  PeriodOverride,
-  Stats,
-} from "aws-cdk-lib/aws-cloudwatch";
+import * as cloudwatch from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
 import type { Stage } from "../api/stage.ts";
 import {
@@ -26,10 +18,10 @@ export function addDashboard(
 ): void {
   const webAcls = webAclsOf(settings).map((each) => webAclName(unique, each));
   const size = { width: 12, height: 6 };
-  const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
-    new GraphWidget({ title, left, right, ...size });
-  const logged = (title: string, queryString: string, view = LogQueryVisualizationType.BAR) =>
-    new LogQueryWidget({ title, logGroupNames: [log.logGroupName], queryString, view, ...size });
+  const half = (title: string, left: cloudwatch.IMetric[], right: cloudwatch.IMetric[] = []) =>
+    new cloudwatch.GraphWidget({ title, left, right, ...size });
+  const logged = (title: string, queryString: string, view = cloudwatch.LogQueryVisualizationType.BAR) =>
+    new cloudwatch.LogQueryWidget({ title, logGroupNames: [log.logGroupName], queryString, view, ...size });
   const ofCdn = (metricName: CdnMetricName) =>
     [...distributions].map(([label, id]) => cdnMetric(id, metricName).with({ label }));
   const widgets = [
@@ -37,8 +29,8 @@ export function addDashboard(
     half("Errors", [metrics.api("4XXError"), metrics.api("5XXError")], [metrics.failureRate]),
     half(
       "Latency",
-      [50, 90, 99].map((each) => metrics.api("Latency", Stats.percentile(each))),
-      [metrics.customMetric("first-byte", Stats.percentile(99)).with({ label: "lists until they begin, p99" })],
+      ["p50", "p90", "p99"].map((each) => metrics.api("Latency", each)),
+      [metrics.customMetric("first-byte", "p99").with({ label: "lists until they begin, p99" })],
     ),
     half("Latency by endpoint, p99", [metrics.everyFunction("Duration", "p99")]),
     // Lambda's metric `Errors` counts functions that crash, and the log those that return 5xx.
@@ -70,7 +62,7 @@ export function addDashboard(
       logged(
         "Invalidations: seconds that changes waited; paths; age of a response at the edge",
         "stats max(oldestInSeconds) as seconds, sum(paths) as paths, max(edgeAgeInSeconds) as age by bin(5m)",
-        LogQueryVisualizationType.LINE,
+        cloudwatch.LogQueryVisualizationType.LINE,
       ),
     );
   if (webAcls.length > 0)
@@ -82,9 +74,9 @@ export function addDashboard(
     widgets.push(half("Sign-ins that did not succeed", endings));
   }
   // Each row has room for two.
-  new Dashboard(scope, "Dashboard", {
+  new cloudwatch.Dashboard(scope, "Dashboard", {
     dashboardName: unique,
-    periodOverride: PeriodOverride.AUTO,
+    periodOverride: cloudwatch.PeriodOverride.AUTO,
     widgets: [widgets],
   });
 }

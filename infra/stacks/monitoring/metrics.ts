@@ -1,6 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
-import type { LogGroup, MetricFilterOptions } from "aws-cdk-lib/aws-logs";
+import { FilterPattern, type LogGroup, type MetricFilterOptions } from "aws-cdk-lib/aws-logs";
 import type { Outcome } from "../../../lib/sign-in/failure.ts";
 import type { Cluster } from "../database/database.ts";
 
@@ -12,7 +12,7 @@ export const failuresMin = 3;
 /** The namespace of our custom metrics. */
 const namespace = "Colophon";
 
-interface Extraction extends Pick<MetricFilterOptions, "filterPattern" | "metricValue" | "dimensions"> {
+interface Extraction extends Pick<MetricFilterOptions, "metricValue" | "dimensions"> {
   /** @default the sum */
   readonly statistic?: string;
 }
@@ -26,10 +26,14 @@ export function metricsOf(prefix: string, cluster: Pick<Cluster, "identifier">) 
   const customMetric = (name: string, statistic: string = Stats.SUM): Metric =>
     new Metric({ namespace, metricName: `${prefix}-${name}`, statistic });
 
-  /** The same with its filter: `metricValue` of each line that matches, or else how many there are. */
-  const extract = (log: LogGroup, name: string, { statistic, ...filter }: Extraction): Metric => {
+  /**
+   * The same with its filter: `metricValue` of each line that matches the pattern (CloudWatch Logs, "Filter pattern syntax
+   * for metric filters"), or else how many there are.
+   */
+  const extract = (log: LogGroup, name: string, pattern: string, { statistic, ...more }: Extraction = {}): Metric => {
     const id = name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
-    log.addMetricFilter(id, { metricNamespace: namespace, metricName: `${prefix}-${name}`, ...filter });
+    const filterPattern = FilterPattern.literal(pattern);
+    log.addMetricFilter(id, { filterPattern, metricNamespace: namespace, metricName: `${prefix}-${name}`, ...more });
     return customMetric(name, statistic);
   };
 

@@ -1,7 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import { MathExpression, type Metric, Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
-import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
+import { CfnQueryDefinition, type LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { Stage } from "../api/stage.ts";
 import { type DistributionIds, sumOf } from "./cdn-metrics.ts";
@@ -51,7 +51,6 @@ export function monitor(stage: Stage, props: MonitoringProps): void {
 function addAlarms(stage: Stage, { accessLog, smoke, ...props }: MonitoringProps): void {
   const { alarms, metrics, log: functionLog, settings } = stage;
   const { requestsIn5Minutes, ledgerGigabytesADay } = settings;
-  const isError = FilterPattern.stringValue("$.level", "=", "error");
   // One on the rate of failures, for many requests, and one on their number, for few.
   alarms.add("failing-responses", {
     metric: metrics.failureRate.with({ period: Duration.minutes(1) }),
@@ -65,36 +64,28 @@ function addAlarms(stage: Stage, { accessLog, smoke, ...props }: MonitoringProps
     impact: `At least ${failuresMin} responses were 5xx, or lists that broke off, within five minutes, and one in a thousand: few visitors see it, or few there are. Roll a new release back. See the saved query \`errors\`.`,
     threshold: 0.1,
   });
-  metrics.extract(functionLog, "broken-lists", {
-    filterPattern: FilterPattern.all(isError, FilterPattern.booleanValue("$.broken", true)),
-  });
-  metrics.extract(functionLog, "failures", { filterPattern: isError, dimensions: { endpoint: "$.endpoint" } });
+  metrics.extract(functionLog, "broken-lists", '{ ($.level = "error") && ($.broken IS TRUE) }');
+  metrics.extract(functionLog, "failures", '{ $.level = "error" }', { dimensions: { endpoint: "$.endpoint" } });
   const alarmOnSlow = (name: string, metric: Metric, impact: string) =>
     alarms.add(name, { metric, impact, threshold: slowMilliseconds, evaluationPeriods: 3 });
-  const ofHundred = { statistic: Stats.percentile(99) };
-  const isBuffered = FilterPattern.stringValue("$.transfer", "=", "BUFFERED");
   alarmOnSlow(
     "slow-responses",
-    metrics.extract(accessLog, "latency", {
-      filterPattern: FilterPattern.all(isBuffered, FilterPattern.exists("$.milliseconds")),
+    metrics.extract(accessLog, "latency", '{ ($.transfer = "BUFFERED") && ($.milliseconds = "*") }', {
       metricValue: "$.milliseconds",
-      ...ofHundred,
+      statistic: Stats.percentile(99),
     }),
     `One response in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
   );
-  const isStreamed = FilterPattern.booleanValue("$.streamed", true);
   alarmOnSlow(
     "slow-lists",
-    metrics.extract(functionLog, "first-byte", {
-      filterPattern: FilterPattern.all(isStreamed, FilterPattern.exists("$.durationInMilliseconds")),
+    metrics.extract(functionLog, "first-byte", '{ ($.streamed IS TRUE) && ($.durationInMilliseconds = "*") }', {
       metricValue: "$.durationInMilliseconds",
-      ...ofHundred,
+      statistic: Stats.percentile(99),
     }),
     `One list in a hundred takes more than ${slowMilliseconds / 1_000} s to begin. See the saved queries \`slow\` and \`lists\`, and the database's capacity.`,
   );
   // Once a day ops-tidy logs it.
-  const ledgerBytes = metrics.extract(functionLog, "ledger-bytes", {
-    filterPattern: FilterPattern.exists("$.ledgerBytesOfLastDay"),
+  const ledgerBytes = metrics.extract(functionLog, "ledger-bytes", '{ $.ledgerBytesOfLastDay = "*" }', {
     metricValue: "$.ledgerBytesOfLastDay",
     statistic: Stats.MAXIMUM,
   });
@@ -105,9 +96,7 @@ function addAlarms(stage: Stage, { accessLog, smoke, ...props }: MonitoringProps
   });
   if (settings.signIn) addSignInAlarms(stage);
   alarms.add("throttled", {
-    metric: metrics.extract(accessLog, "throttled", {
-      filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
-    }),
+    metric: metrics.extract(accessLog, "throttled", '{ $.status = "429" }'),
     impact:
       "Visitors are turned away with 429. Either somebody floods the API, or the throttles of this stage have become too tight.",
     threshold: 50,
@@ -120,9 +109,7 @@ function addAlarms(stage: Stage, { accessLog, smoke, ...props }: MonitoringProps
   });
   alarms.add("functions-full", {
     // Lambda returns 429 to API Gateway when it has no concurrency left; the visitor gets 503.
-    metric: metrics.extract(accessLog, "full", {
-      filterPattern: FilterPattern.stringValue("$.integrationStatus", "=", "429"),
-    }),
+    metric: metrics.extract(accessLog, "full", '{ $.integrationStatus = "429" }'),
     impact:
       "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent), of public records (publicRecords.concurrent) or of images (images.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
     threshold: 10,
@@ -162,10 +149,7 @@ function addScheduleAlarm({ alarms }: Stage, { removal, tidying }: Pick<Monitori
 }
 
 function addSignInAlarms({ alarms, metrics, log }: Stage): void {
-  metrics.extract(log, "sign-ins", {
-    filterPattern: FilterPattern.exists("$.signIn"),
-    dimensions: { ending: "$.signIn" },
-  });
+  metrics.extract(log, "sign-ins", '{ $.signIn = "*" }', { dimensions: { ending: "$.signIn" } });
   alarms.add("sign-in-unavailable", {
     metric: metrics.signIns("unavailable"),
     impact:

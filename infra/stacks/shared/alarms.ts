@@ -1,11 +1,5 @@
 import { Stack } from "aws-cdk-lib";
-import {
-  Alarm,
-  type AlarmProps as CdkAlarmProps,
-  ComparisonOperator,
-  type IMetric,
-  TreatMissingData,
-} from "aws-cdk-lib/aws-cloudwatch";
+import * as cloudwatch from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import { EventField, type EventPattern, Rule, RuleTargetInput } from "aws-cdk-lib/aws-events";
 import { SnsTopic } from "aws-cdk-lib/aws-events-targets";
@@ -15,16 +9,16 @@ import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
 
 /** Those of the CDK, and the text of the mail: what the failure means for users, and what to look at first. */
-interface AlarmProps extends Partial<CdkAlarmProps> {
-  readonly metric: IMetric;
+interface AlarmProps extends Partial<cloudwatch.AlarmProps> {
+  readonly metric: cloudwatch.IMetric;
   readonly impact: string;
 }
 
 /** For what has to happen in each period: the alarm fires when it did not. */
 export const isAbsent = {
   threshold: 0,
-  comparisonOperator: ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
-  treatMissingData: TreatMissingData.BREACHING,
+  comparisonOperator: cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
+  treatMissingData: cloudwatch.TreatMissingData.BREACHING,
 };
 
 /** The alarms of a stack, and the topic that mails them. */
@@ -90,11 +84,11 @@ export class Alarms extends Construct {
 
   /** An alarm that fires once its metric reaches a threshold. A metric of errors has no data while nothing fails. */
   add(name: string, { impact, ...props }: AlarmProps): void {
-    const alarm = new Alarm(this, name, {
+    const alarm = new cloudwatch.Alarm(this, name, {
       alarmName: `${this.#prefix}-${name}`,
       alarmDescription: impact,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
+      comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
       threshold: 1,
       evaluationPeriods: 1,
       ...props,

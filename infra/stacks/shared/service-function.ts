@@ -7,7 +7,10 @@ import type { Construct } from "constructs";
 import type { Packaged } from "../../build/package.ts";
 import { makeRole, type Policies } from "./role.ts";
 
-/** A resource that a function uses: the environment variables that identify it, and the IAM statements to use it. */
+/**
+ * A resource that functions use: the environment variables that identify it, and the IAM statements to use it. A function
+ * that reads none of its variables does not get it.
+ */
 export interface Resource {
   readonly variables?: Readonly<Record<string, string>>;
   readonly policies?: Policies;
@@ -21,7 +24,7 @@ export interface FunctionProps {
   readonly prefix: string;
   readonly packaged: Packaged;
   readonly description: string;
-  /** The function gets those of their variables that it reads, and all of their IAM statements. */
+  /** What it may use: of what it gets, it gets the variables that it reads, and all IAM statements. */
   readonly resources: readonly GivenResource[];
   readonly timeout: Duration;
   /**
@@ -58,12 +61,15 @@ export const wholeCpuInMegabytes = 1_769;
  * resources. API Gateway traces each request, including the time in the function.
  */
 export function makeFunction(scope: Construct, { packaged, log, ...props }: FunctionProps): Lambda {
-  const resources = props.resources.map((each) => (typeof each === "function" ? each(packaged) : each));
+  const isRead = (variable: string) => packaged.variables.has(variable);
+  const resources = props.resources
+    .map((each) => (typeof each === "function" ? each(packaged) : each))
+    .filter(({ variables }) => !variables || Object.keys(variables).some(isRead));
   const writeLog = { actions: ["logs:CreateLogStream", "logs:PutLogEvents"], resources: [log.logGroupArn] };
   const policies: Policies = Object.assign({ WriteLog: [writeLog] }, ...resources.map((each) => each.policies));
   const variables = resources
     .flatMap(({ variables = {} }) => Object.entries(variables))
-    .filter(([name]) => packaged.variables.has(name));
+    .filter(([name]) => isRead(name));
   return new Lambda(scope, "Function", {
     functionName: `${props.prefix}-${packaged.name}`,
     description: props.description,

@@ -1,11 +1,5 @@
 import { Duration } from "aws-cdk-lib";
-import {
-  HeadersFrameOption,
-  HeadersReferrerPolicy,
-  ResponseHeadersPolicy,
-  S3OriginAccessControl,
-  ViewerProtocolPolicy,
-} from "aws-cdk-lib/aws-cloudfront";
+import * as cloudfront from "aws-cdk-lib/aws-cloudfront";
 import { S3BucketOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
 import { Bucket, type IBucket, type ReplicationRule } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
@@ -40,7 +34,7 @@ export function makeImages(
   });
   const replicated = copies ? [bucket.bucketArn, copies].map((each) => `${each}/*`) : [];
   acknowledgeWildcards(bucket, replicated, "Images have random names, and there is nothing else in these buckets.");
-  const originAccessControl = new S3OriginAccessControl(scope, "Access", {
+  const originAccessControl = new cloudfront.S3OriginAccessControl(scope, "Access", {
     originAccessControlName: `${unique}-images-access`,
   });
   const distribution = makeDistribution(scope, {
@@ -51,7 +45,7 @@ export function makeImages(
     webAcl,
     defaultBehavior: {
       origin: S3BucketOrigin.withOriginAccessControl(bucket as IBucket, { originAccessControl }),
-      viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
+      viewerProtocolPolicy: cloudfront.ViewerProtocolPolicy.HTTPS_ONLY,
       responseHeadersPolicy: headersPolicy(scope, unique),
     },
     logBucket: logs,
@@ -95,15 +89,15 @@ export function makeImages(
   };
 }
 
-const headersPolicy = (scope: Construct, prefix: string): ResponseHeadersPolicy =>
-  new ResponseHeadersPolicy(scope, "Headers", {
+const headersPolicy = (scope: Construct, prefix: string): cloudfront.ResponseHeadersPolicy =>
+  new cloudfront.ResponseHeadersPolicy(scope, "Headers", {
     responseHeadersPolicyName: `${prefix}-images-headers`,
     securityHeadersBehavior: {
       contentTypeOptions: { override: true },
       // The local gateway has the same policy (infra/local/pages/images.ts).
       contentSecurityPolicy: { contentSecurityPolicy: "default-src 'none'; sandbox", override: true },
-      frameOptions: { frameOption: HeadersFrameOption.DENY, override: true },
-      referrerPolicy: { referrerPolicy: HeadersReferrerPolicy.NO_REFERRER, override: true },
+      frameOptions: { frameOption: cloudfront.HeadersFrameOption.DENY, override: true },
+      referrerPolicy: { referrerPolicy: cloudfront.HeadersReferrerPolicy.NO_REFERRER, override: true },
       strictTransportSecurity: { accessControlMaxAge: Duration.days(730), includeSubdomains: true, override: true },
     },
     customHeadersBehavior: {

@@ -10,7 +10,6 @@ import { type Packaged, packageFunctions } from "../../../infra/build/package.ts
 import { type ApiProps, addApi } from "../../../infra/stacks/api-stack.ts";
 import { makeApp } from "../../../infra/stacks/app.ts";
 import { settings } from "../../../infra/stages.ts";
-import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { changed } from "./changed-settings.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: templates are looked into at every depth
@@ -96,7 +95,7 @@ export async function synthesizeProd(changes: Partial<ApiProps>): Promise<Templa
   const outdir = await mkdtemp(join(inject("cache"), "prod-"));
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false });
   const stack = new Stack(app, "colophon-prod");
-  addApi(stack, { settings: prod, endpoints, packages: functions, ...changes });
+  addApi(stack, { settings: prod, packages: functions, ...changes });
   const { template } = app.synth().getStackArtifact(stack.artifactId);
   await rm(outdir, { recursive: true });
   return parse(JSON.stringify(template));
