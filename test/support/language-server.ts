@@ -4,18 +4,6 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 
-interface Message {
-  readonly id?: number | string;
-  readonly method?: string;
-  readonly params?: { readonly items?: readonly unknown[] };
-  readonly result?: unknown;
-}
-
-interface Problem {
-  readonly message: string;
-  readonly range: { readonly start: { readonly line: number } };
-}
-
 /** What an editor shows of a text. A place in it is where these characters occur first, within the first of a line. */
 export type Editor = Awaited<ReturnType<typeof openEditor>>;
 
@@ -28,7 +16,7 @@ export async function openEditor(file: string, text: string) {
     stdio: ["pipe", "pipe", "ignore"],
   });
   const exit = once(server, "exit");
-  const waiting = new Map<Message["id"], (result: unknown) => void>();
+  const waiting = new Map<number, (result: unknown) => void>();
   let received = Buffer.alloc(0);
   let requests = 0;
 
@@ -36,11 +24,10 @@ export async function openEditor(file: string, text: string) {
     received = Buffer.concat([received, chunk]);
     for (let body = firstBody(received); body !== undefined; body = firstBody(received)) {
       received = received.subarray(body.end);
-      const message: Message = JSON.parse(body.text);
+      const { id, method, params, result } = JSON.parse(body.text);
       // The server asks for settings, of which there are none.
-      if (message.method && message.id !== undefined)
-        send({ id: message.id, result: message.params?.items?.map(() => null) ?? null });
-      else waiting.get(message.id)?.(message.result);
+      if (method && id !== undefined) send({ id, result: params?.items?.map(() => null) ?? null });
+      else waiting.get(id)?.(result);
     }
   });
 
@@ -49,10 +36,11 @@ export async function openEditor(file: string, text: string) {
     server.stdin.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   }
 
-  const ask = <Result>(method: string, params: object = {}) =>
-    new Promise<Result>((resolve, reject) => {
+  // biome-ignore lint/suspicious/noExplicitAny: each method has a result of its own
+  const ask = (method: string, params: object = {}): Promise<any> =>
+    new Promise((resolve, reject) => {
       const id = ++requests;
-      waiting.set(id, (result) => resolve(result as Result));
+      waiting.set(id, resolve);
       exit.then(() => reject(new Error(`tsc has ended before its response to ${method}`)));
       send({ id, method, params });
     });
@@ -74,19 +62,16 @@ export async function openEditor(file: string, text: string) {
   };
   return {
     /** What it shows for the word at this place, with its docstring. */
-    hover: async (place: string, line = "") =>
-      (await ask<{ contents: { value: string } }>("textDocument/hover", at(place, line, 1))).contents.value,
+    hover: async (place: string, line = ""): Promise<string> =>
+      (await ask("textDocument/hover", at(place, line, 1))).contents.value,
     /** What it offers behind this place. */
-    completions: async (place: string, line = "") => {
-      const position = at(place, line, place.length);
-      const offered = await ask<{ items: { label: string }[] }>("textDocument/completion", position);
-      return offered.items.map(({ label }) => label);
+    completions: async (place: string, line = ""): Promise<string[]> => {
+      const { items } = await ask("textDocument/completion", at(place, line, place.length));
+      return items.map(({ label }: { label: string }) => label);
     },
     /** What it underlines, with the line, counted from 0. */
-    problems: async () => {
-      const found = await ask<{ items: Problem[] }>("textDocument/diagnostic", { textDocument });
-      return found.items.map(({ message, range }) => ({ message, line: range.start.line }));
-    },
+    problems: async (): Promise<{ message: string; range: { start: { line: number } } }[]> =>
+      (await ask("textDocument/diagnostic", { textDocument })).items,
     close: async () => {
       await ask("shutdown");
       send({ method: "exit" });

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { AdminContributor, ClientOptions, Colophon, ContributorForm, Opened } from "../../../lib/client/index.js";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
-import { clientFor, recordingNetwork, refusal } from "../../support/client.ts";
+import { clientFor, refusal } from "../../support/client.ts";
 import { plain } from "../../support/pictures.ts";
 import { aRole } from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
@@ -262,16 +262,12 @@ describe("An avatar that is uploaded while a form is open", () => {
     expect(await colophon.editContributor(late.opened, { gender: "male" })).toMatchObject({ status: "conflict" });
   });
 
-  it("is refused if it is no image, and too large a file is not sent", async () => {
-    const { sent, fetch } = recordingNetwork();
-    const colophon = clientFor(stack, editors[0], { fetch });
+  it("is refused if it is no image", async () => {
     const before = await open((await aContributor(stack.sql)).id);
 
-    expect(await colophon.updateAvatar(before, new Blob(["no image"]))).toEqual({
+    expect(await clientFor(stack, editors[0]).updateAvatar(before, new Blob(["no image"]))).toEqual({
       status: "refused",
       error: { code: 500, data: "An error occurred while updating the contributor avatar" },
     });
-    await expect(colophon.updateAvatar(before, new Blob([new Uint8Array(4_600_000)]))).rejects.toThrow(RangeError);
-    expect(sent).toHaveLength(1);
   });
 });
