@@ -11,9 +11,9 @@ export async function listObjectVersions({ bucket, query }: Call): Promise<Respo
   const entries = all.map((each) => {
     const { key, version, IsLatest } = each;
     const name = version.isDeleteMarker ? "DeleteMarker" : "Version";
-    return describe(bucket, each, name, { Key: encodedKey(key, query), VersionId: version.id, IsLatest });
+    return describe(bucket, each, name, { Key: key, VersionId: version.id, IsLatest });
   });
-  const body = [...encodingOf(query), element("IsTruncated", false), ...(await Promise.all(entries))];
+  const body = [element("IsTruncated", false), ...(await Promise.all(entries))];
   return { status: 200, body: `<ListVersionsResult>${body.join("")}</ListVersionsResult>` };
 }
 
@@ -30,11 +30,6 @@ async function entriesOf(bucket: Bucket, query: URLSearchParams): Promise<Entry[
   );
   return (await Promise.all(entries)).flat();
 }
-
-const encodingOf = (query: URLSearchParams) => (query.has("encoding-type") ? [element("EncodingType", "url")] : []);
-
-const encodedKey = (key: string, query: URLSearchParams) =>
-  query.has("encoding-type") ? encodeURIComponent(key).replaceAll("%2F", "/") : key;
 
 /** Empty if the version has been deleted meanwhile. */
 async function describe(bucket: Bucket, { key, version }: Entry, name: string, more: object): Promise<string> {

@@ -24,7 +24,7 @@ const operations: Readonly<Record<string, (call: Call) => Promise<Response>>> = 
 };
 
 /** The query parameters that do not choose the operation. The SDK sends its name as `x-id`. */
-const options = ["x-id", "prefix", "encoding-type"];
+const options = ["x-id", "prefix"];
 /** Headers that change nothing here, or that an operation looks at. */
 const implemented =
   /^x-amz-(content-sha256|date|user-agent|sdk-checksum-algorithm|checksum-.+|meta-.+|copy-source|expected-bucket-owner)$/;

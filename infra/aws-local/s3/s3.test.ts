@@ -111,7 +111,7 @@ describe("S3", () => {
     expect(await keys()).toEqual(all.filter((key) => key !== "/").toSorted());
   });
 
-  it("lists versions by key, the newest first, encoded as in URLs where the AWS CLI wants that", async () => {
+  it("lists versions by key, the newest first", async () => {
     const versions = [await put("list/a b&c"), await put("list/a b&c", "longer now"), await put("list/b")];
     const { VersionId: marker } = await remove("list/a b&c");
 
@@ -124,8 +124,6 @@ describe("S3", () => {
     expect(Versions[0]).toMatchObject({ ETag: expect.stringMatching(/^"\w{32}"$/), StorageClass: "STANDARD" });
     expect(DeleteMarkers).toMatchObject([{ Key: "list/a b&c", VersionId: marker, IsLatest: true }]);
     expect(IsTruncated).toBe(false);
-    const coded = await list({ Prefix: "list/", EncodingType: "url" });
-    expect([coded.EncodingType, coded.Versions?.[0]?.Key]).toEqual(["url", "list/a%20b%26c"]);
   });
 
   it("loses none of many versions that come at once", async () => {
