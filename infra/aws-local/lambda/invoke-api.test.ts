@@ -60,10 +60,8 @@ describe("Lambda's Invoke API", () => {
     ["the error", "ops-fail", {}, 200, "$LATEST", { errorType: "RangeError", errorMessage: "too far" }],
     ["404", arn.replace(":function", ":layer"), {}, 404, undefined, {}],
     ["404", "ops-echo", { qualifier: "8" }, 404, undefined, notFound("ops-echo:8")],
-    ...["ops-nothing", "constructor", "../ops-echo", "ops%2Decho"].map(
-      (name) =>
-        ["404", name, {}, 404, undefined, { Type: "User" }] as [string, string, Call, number, undefined, object],
-    ),
+    ["404", "../ops-echo", {}, 404, undefined, { Type: "User" }],
+    ["404", "ops%2Decho", {}, 404, undefined, { Type: "User" }],
   ])("returns with %s: %s %j", async (_, name, call, status, version, json) => {
     const { headers, ...response } = await invoke(name, call);
 
