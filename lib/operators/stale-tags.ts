@@ -13,8 +13,6 @@ import type { OperatorContext } from "./operator-function.ts";
  * reached the edge by then. The edge keeps no response for long that took more than half of that (lib/http/headers.ts).
  */
 export const graceInMilliseconds = 1_000;
-/** It invalidates what it saw two looks ago. */
-const pauseInMilliseconds = graceInMilliseconds / 2;
 
 const attemptInMilliseconds = 3_000;
 
@@ -22,7 +20,7 @@ const attemptInMilliseconds = 3_000;
  * It is extended before each attempt. Without the two seconds for the database, whose responses may take long on a busy
  * day, another run would pay for the same tags before this one has deleted them.
  */
-export const leaseInMilliseconds = attemptInMilliseconds + 2_000;
+export const leaseInMilliseconds = graceInMilliseconds + attemptInMilliseconds + 2_000;
 
 /** Beyond the budget tags are gathered for so long. */
 const gatheringInSeconds = 600;
@@ -35,9 +33,9 @@ interface Batch {
 }
 
 /**
- * Invalidates the tags of what has changed, each once. It looks twice a second while there are any, and invalidates
- * those that it has seen a second before. It deletes exactly these, after CloudFront has accepted them: a run that breaks
- * off leaves them to the next one. Only one run at a time does so; the others leave the work to it.
+ * Invalidates the tags of what has changed, each once: it reads the tags, waits until they may be invalidated, and
+ * deletes exactly these after CloudFront has accepted them, until there are none. A run that breaks off leaves them to
+ * the next one. Only one run at a time does so; the others leave the work to it.
  * @param budget paths a day
  * @returns what was invalidated
  */
@@ -47,12 +45,15 @@ export async function invalidateStaleTags(
 ): Promise<ReadonlySet<string>> {
   const run = randomUUID();
   const invalidated = new Set<string>();
-  let [snapshot, next]: [string, string] = [tags.emptySnapshot, tags.emptySnapshot];
   let batch: Batch | undefined;
   let wasWaiting = false;
   for (;;) {
-    const stale = await look(run, snapshot, deadline);
-    if (!stale.isMine || !(stale.isWaiting || wasWaiting)) return invalidated;
+    const stale = await look(run, deadline);
+    const isWaiting = stale.tags.size > 0;
+    if (!stale.isMine || !(isWaiting || wasWaiting)) return invalidated;
+    // After the last tag it looks once more, at once: one may have come before it gave back the lease.
+    wasWaiting = isWaiting;
+    if (!isWaiting) continue;
     const isOverBudget = stale.paths >= budget;
     const level = isOverBudget ? "warn" : "info";
     const facts = {
@@ -61,26 +62,22 @@ export async function invalidateStaleTags(
     };
     const isOver = deadline - performance.now() < leaseInMilliseconds;
     const isGathering = isOverBudget && stale.lastInSeconds < gatheringInSeconds && !batch;
-    if (stale.isWaiting && (isOver || isGathering)) {
-      log({ isWaiting: true, ...facts }, level);
+    if (isOver || isGathering) {
+      log({ isWaiting, ...facts }, level);
       await execute(tags.release(run), deadline);
       if (batch) throw new Unavailable("CloudFront did not accept an invalidation");
       return invalidated;
     }
-    if (stale.tags.size > 0)
-      batch ??= { items: isOverBudget ? everything : itemsOf(stale.tags), reference: randomUUID(), snapshot };
+    await sleep(graceInMilliseconds);
+    const items = isOverBudget ? everything : itemsOf(stale.tags);
+    batch ??= { items, reference: randomUUID(), snapshot: stale.snapshot };
     const startedAt = performance.now();
-    if (batch && (await isAccepted(batch))) {
-      const { items } = batch;
-      await execute(tags.settle(batch.snapshot, items.length), deadline);
-      for (const item of items) invalidated.add(item);
-      log({ items, paths: items.length, milliseconds: Math.round(performance.now() - startedAt), ...facts }, level);
-      batch = undefined;
-    }
-    // After the last tag it looks once more, at once: one may have come before it gave back the lease.
-    wasWaiting = stale.isWaiting;
-    [snapshot, next] = [next, stale.snapshot];
-    if (wasWaiting) await sleep(pauseInMilliseconds);
+    if (!(await isAccepted(batch))) continue;
+    await execute(tags.settle(batch.snapshot, batch.items.length), deadline);
+    for (const item of batch.items) invalidated.add(item);
+    const milliseconds = Math.round(performance.now() - startedAt);
+    log({ items: batch.items, paths: batch.items.length, milliseconds, ...facts }, level);
+    batch = undefined;
   }
 }
 
@@ -96,17 +93,15 @@ async function isAccepted({ items, reference }: Batch): Promise<boolean> {
 
 const listSchema = z.array(z.string());
 
-async function look(run: string, snapshot: string, deadline: number) {
-  const [row = []] = await execute(tags.look(run, snapshot, tagsMax + 1, leaseInMilliseconds), deadline);
+async function look(run: string, deadline: number) {
+  const [row = []] = await execute(tags.look(run, tagsMax + 1, leaseInMilliseconds), deadline);
   return {
     isMine: integer(row, 0) === 1,
-    isWaiting: integer(row, 1) === 1,
-    snapshot: text(row, 2),
-    /** What was there two looks ago. */
-    tags: new Set(listSchema.parse(JSON.parse(text(row, 3)))),
-    oldestInSeconds: integerOrNull(row, 4) ?? 0,
+    snapshot: text(row, 1),
+    tags: new Set(listSchema.parse(JSON.parse(text(row, 2)))),
+    oldestInSeconds: integerOrNull(row, 3) ?? 0,
     /** Invalidated today, for the budget. */
-    paths: integerOrNull(row, 5) ?? 0,
-    lastInSeconds: integerOrNull(row, 6) ?? Number.POSITIVE_INFINITY,
+    paths: integerOrNull(row, 4) ?? 0,
+    lastInSeconds: integerOrNull(row, 5) ?? Number.POSITIVE_INFINITY,
   };
 }
