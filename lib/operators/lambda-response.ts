@@ -1,11 +1,10 @@
 import * as z from "zod/mini";
 
-/** What an endpoint's function returns to API Gateway. */
+/** What an endpoint's function returns to API Gateway; its body is a text. */
 const responseSchema = z.object({
   statusCode: z.int(),
   headers: z._default(z.record(z.string(), z.string()), {}),
   body: z.string(),
-  isBase64Encoded: z.optional(z.boolean()),
 });
 
 /** Lambda, "Set up a Lambda proxy integration with payload response streaming". */
@@ -19,9 +18,8 @@ export function lambdaResponse(payload: Uint8Array) {
   const [head = "", ...pieces] = Buffer.from(payload).toString().split(delimiter);
   const streamed = pieces.length === 0 ? {} : { body: pieces.join(delimiter) };
   try {
-    const response = responseSchema.parse({ ...JSON.parse(head), ...streamed });
-    const { statusCode: status, headers, body, isBase64Encoded } = response;
-    return { status, headers, text: isBase64Encoded ? Buffer.from(body, "base64").toString() : body };
+    const { statusCode: status, headers, body: text } = responseSchema.parse({ ...JSON.parse(head), ...streamed });
+    return { status, headers, text };
   } catch (cause) {
     throw new Error(`No response for API Gateway: ${head.slice(0, 200)}`, { cause });
   }
