@@ -2,15 +2,6 @@ import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 
-/** A request to invalidate, as CloudFront got it. */
-interface InvalidationRequest {
-  readonly path: string;
-  readonly reference: string;
-  /** Paths (`/avatars/*`), and tags (`#contributor-5`). */
-  readonly items: readonly string[];
-  readonly accepted: boolean;
-}
-
 /**
  * How requests fail: an error of CloudFront's, no response to a request that is not accepted (`broken`), or to one that is
  * (`lost`).
@@ -30,8 +21,8 @@ const validItem = /^(?:#[!-+\--~]{1,256}|\/[!-~]*)$/;
  */
 export async function startCloudFront(onAccepted: (items: readonly string[]) => unknown = () => {}) {
   const made = new Map<string, string>();
-  /** All requests, oldest first. */
-  const requests: InvalidationRequest[] = [];
+  /** All requests, oldest first; items are paths (`/avatars/*`), and tags (`#contributor-5`). */
+  const requests: { path: string; reference: string; items: readonly string[]; accepted: boolean }[] = [];
   /** How requests fail from now on; undefined if they do not. */
   const state = { failure: undefined as Failure | undefined };
 
