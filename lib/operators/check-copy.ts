@@ -1,8 +1,8 @@
-import sql, { type Sql } from "sql-template-tag";
+import sql from "sql-template-tag";
 import { getContributor } from "../contract/contributors.ts";
 import { execute, type Target } from "../data-api/client.ts";
 import { sqlStateOf } from "../data-api/errors.ts";
-import { integer, integerOrNull, textOrNull } from "../data-api/read.ts";
+import { integer, textOrNull } from "../data-api/read.ts";
 import * as contributors from "../queries/contributors.ts";
 import * as copies from "../queries/copies.ts";
 import { problemOf } from "./expected-response.ts";
@@ -25,9 +25,7 @@ const tableMissing = "42P01";
 /** What is wrong with a restored copy of the database, by the service's own statements. */
 export async function problemsOf(checks: CopyChecks): Promise<string[]> {
   try {
-    return [await problemOfRecord(checks), ...(await problemsOfCounts(checks)), await problemOfLedger(checks)].filter(
-      (each) => each !== undefined,
-    );
+    return [await problemOfRecord(checks), ...(await problemsOfRows(checks))].filter((each) => each !== undefined);
   } catch (error) {
     if (sqlStateOf(error) !== tableMissing) throw error;
     return ["The copy is empty: it has not even tables"];
@@ -43,26 +41,19 @@ async function problemOfRecord({ copy, knownContributor, deadline }: CopyChecks)
   return problem && `The contributor ${knownContributor} is ${problem}`;
 }
 
-async function problemsOfCounts(checks: CopyChecks): Promise<string[]> {
-  const [found = [], expected = []] = await firstRows(copies.counts(), checks);
-  return ["contributors", "publishers", "series"].flatMap((table, column) => {
-    const [rows, liveRows] = [integer(found, column), integer(expected, column)];
-    return rows < shareMin * liveRows ? [`The copy has ${rows} ${table}, the live database ${liveRows}`] : [];
-  });
-}
-
-async function problemOfLedger(checks: CopyChecks): Promise<string | undefined> {
-  const { live, hours, deadline } = checks;
+/** Compares the numbers of rows, and the ledger up to the last change that the copy must have. */
+async function problemsOfRows({ copy, live, hours, deadline }: CopyChecks): Promise<(string | undefined)[]> {
   const [newest] = await execute(copies.lastChangeBefore(hours), deadline, live);
-  if (!newest) return undefined;
-  const id = integer(newest, 0);
-  const [found = [], expected = []] = await firstRows(copies.ledgerUpTo(id), checks);
-  const last = integerOrNull(found, 0);
-  if (last !== id)
-    return `The copy is too old: its ledger ends at ${last}, and ${id} was written more than ${hours} hours ago`;
-  return textOrNull(found, 1) === textOrNull(expected, 1) ? undefined : `The ledger differs before its change ${id}`;
+  const id = newest ? integer(newest, 0) : 0;
+  const facts = (target: Target) => execute(copies.facts(id), deadline, target);
+  const [[found = []], [expected = []]] = await Promise.all([facts(copy), facts(live)]);
+  const tooFew = ["contributors", "publishers", "series"].map((table, column) => {
+    const [rows, liveRows] = [integer(found, column), integer(expected, column)];
+    return rows < shareMin * liveRows ? `The copy has ${rows} ${table}, the live database ${liveRows}` : undefined;
+  });
+  const last = integer(found, 3);
+  const tooOld = `The copy is too old: its ledger ends at ${last}, and ${id} was written more than ${hours} hours ago`;
+  if (last !== id) return [...tooFew, tooOld];
+  const isEqual = textOrNull(found, 4) === textOrNull(expected, 4);
+  return [...tooFew, isEqual ? undefined : `The ledger differs before its change ${id}`];
 }
-
-/** Of the copy, and of the live database. */
-const firstRows = async (statement: Sql, { copy, live, deadline }: CopyChecks) =>
-  (await Promise.all([copy, live].map((each) => execute(statement, deadline, each)))).flat();

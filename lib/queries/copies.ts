@@ -1,13 +1,5 @@
 import sql, { type Sql } from "sql-template-tag";
 
-/** How many rows the largest tables of the catalogue have that visitors see. */
-export const counts = (): Sql => sql`
-  select
-    (select count(*) from contributors where public) as contributors,
-    (select count(*) from publishers) as publishers,
-    (select count(*) from series) as series
-`;
-
 /** The ledger's last row that is older than so many hours. No row: there is none. */
 export const lastChangeBefore = (hours: number): Sql => sql`
   select id
@@ -17,9 +9,17 @@ export const lastChangeBefore = (hours: number): Sql => sql`
   limit 1
 `;
 
-/** The last id of the ledger up to this one, and a digest of the hundred rows that end there. */
-export const ledgerUpTo = (id: number): Sql => sql`
-  select max(id) as last, md5(string_agg(line, ' ' order by id)) as digest
+/**
+ * How many rows the largest tables of the catalogue have that visitors see, the last id of the ledger up to this one, and
+ * a digest of the hundred rows that end there.
+ */
+export const facts = (id: number): Sql => sql`
+  select
+    (select count(*) from contributors where public) as contributors,
+    (select count(*) from publishers) as publishers,
+    (select count(*) from series) as series,
+    coalesce(max(id), 0) as last,
+    md5(string_agg(line, ' ' order by id)) as digest
   from
     (
       select
