@@ -14,10 +14,13 @@ create function list_former_image() returns trigger
   set search_path = public, pg_temp
   as $$
     begin
-      if tg_op <> 'DELETE' and new.image is not null then
+      if new.image is not distinct from old.image then
+        return null;
+      end if;
+      if new.image is not null then
         delete from images_to_remove where key = new.image;
       end if;
-      if tg_op <> 'INSERT' and old.image is not null then
+      if old.image is not null then
         insert into images_to_remove (key)
         select old.image
         where

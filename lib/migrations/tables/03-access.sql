@@ -25,14 +25,8 @@ create index users_by_image on users (image) where image is not null;
 
 create trigger assign_slug before insert on users for each row execute function assign_slug();
 
-create trigger image_added after insert on users
-  for each row when (new.image is not null) execute function list_former_image();
-
-create trigger image_changed after update of image on users
-  for each row when (old.image is distinct from new.image) execute function list_former_image();
-
-create trigger image_removed after delete on users
-  for each row when (old.image is not null) execute function list_former_image();
+create trigger list_former_image after insert or update of image or delete on users
+  for each row execute function list_former_image();
 
 create table roles (
   id bigint generated always as identity primary key,

@@ -61,14 +61,8 @@ create index contributors_by_image on contributors (image) where image is not nu
 
 create trigger assign_slug before insert on contributors for each row execute function assign_slug();
 
-create trigger image_added after insert on contributors
-  for each row when (new.image is not null) execute function list_former_image();
-
-create trigger image_changed after update of image on contributors
-  for each row when (old.image is distinct from new.image) execute function list_former_image();
-
-create trigger image_removed after delete on contributors
-  for each row when (old.image is not null) execute function list_former_image();
+create trigger list_former_image after insert or update of image or delete on contributors
+  for each row execute function list_former_image();
 
 -- The few that are too long for an index. The cost says how seldom this is called, else PostgreSQL would read the table.
 create function long_alias_keys(contributor bigint) returns text
