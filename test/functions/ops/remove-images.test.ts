@@ -49,16 +49,6 @@ describe("ops-remove-images", () => {
     expect(stack.s3.requests).toEqual([]);
   });
 
-  it("goes through any number of them in batches, also of those whose objects were never written", async () => {
-    await stack.sql`
-      insert into images_to_remove (key) select 'avatars/' || number || '.webp' from generate_series(1, 1203) as number
-    `;
-
-    expect(await stack.sweep()).toEqual({ removed: 1203, kept: 0 });
-
-    expect(stack.s3.requests).toHaveLength(3);
-  });
-
   it("may run twice at once", async () => {
     for (let number = 0; number < 20; number++) {
       await put(`avatars/${number}.webp`);
@@ -84,7 +74,7 @@ describe("ops-remove-images", () => {
     expect(await stack.sweep()).toEqual({ removed: 1, kept: 0 });
   });
 
-  it("keeps images listed that S3 does not delete, and goes on with the others", async () => {
+  it("goes through any number in batches, written or not, and keeps those listed that S3 does not delete", async () => {
     await stack.sql`
       insert into images_to_remove (key) select 'avatars/' || 1000 + number || '.webp' from generate_series(1, 600) as number
     `;
@@ -94,6 +84,7 @@ describe("ops-remove-images", () => {
     );
 
     expect(await stack.sweep()).toEqual({ removed: 599, kept: 1 });
+    expect(stack.s3.requests).toHaveLength(2);
     expect(await notedKeys(stack)).toEqual(["avatars/1007.webp"]);
     stack.s3.intercept(undefined);
     expect(await stack.sweep()).toEqual({ removed: 1, kept: 0 });
