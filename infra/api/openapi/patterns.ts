@@ -12,16 +12,24 @@ export const base64 =
   `^${space}([Dd][Aa][Tt][Aa]:[^,]{0,150};[Bb][Aa][Ss][Ee]64,)?${space}` +
   `[A-Za-z0-9+/_-][A-Za-z0-9+/_\\t\\n\\f\\r -]*(=${space}){0,2}$`;
 
+/** All characters in order, in pieces: in one text the last high and the first low surrogate would be a character. */
+const pieces = Array.from({ length: 0x110000 / 0x400 }, (_, piece) =>
+  String.fromCodePoint(...Array.from({ length: 0x400 }, (_, index) => piece * 0x400 + index)),
+);
+
 /**
  * The characters that an expression matches, as ranges. Few tools that generate text from a pattern support `\p{…}`.
  */
-function rangesOf(expression: RegExp): string {
-  const points = Array.from({ length: 0x110000 }, (_, point) => point).filter((point) =>
-    expression.test(String.fromCodePoint(point)),
-  );
-  const starts = points.filter((point, index) => points[index - 1] !== point - 1);
-  const ends = points.filter((point, index) => points[index + 1] !== point + 1);
-  return starts.map((start, index) => `${characterOf(start)}-${characterOf(ends[index] ?? start)}`).join("");
+function rangesOf({ source }: RegExp): string {
+  const ranges: [first: number, last: number][] = [];
+  for (const [match] of pieces.flatMap((piece) => [...piece.matchAll(new RegExp(`${source}+`, "gv"))])) {
+    const points = Array.from(match, (character) => character.codePointAt(0) ?? 0);
+    const [first = 0, last = 0] = [points[0], points.at(-1)];
+    const before = ranges.at(-1);
+    if (before?.[1] === first - 1) before[1] = last;
+    else ranges.push([first, last]);
+  }
+  return ranges.map(([first, last]) => `${characterOf(first)}-${characterOf(last)}`).join("");
 }
 
 /** Regex engines have a common escape only up to U+FFFF; other characters are written unescaped. */
