@@ -5,11 +5,11 @@ import { type BuiltFunction, build, buildOne } from "./build.ts";
 import { cachedFolder } from "./cached-folder.ts";
 
 const list = "functions.json";
-/** No function loads the client, parts of which are made from responses of the functions. */
+/** No function loads the client and the recorded statements, which are made from what the functions do. */
 const libraries = readdirSync(join(import.meta.dirname, "../../lib")).filter((name) => name !== "client");
 const inputs = [
   "functions",
-  ...libraries.map((name) => `lib/${name}`),
+  ...libraries.flatMap((name) => [`lib/${name}/*.{ts,sql}`, `lib/${name}/!(statements)`]),
   ...["infra/build", "package-lock.json", "tsconfig.json"],
 ];
 
