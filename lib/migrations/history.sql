@@ -243,37 +243,27 @@ do $$
   end
 $$;
 
--- Takes a record's rows out of the history, but for rows that hold nothing but ids.
+-- Takes a record's rows out of the history, but for rows that hold nothing but ids. What else their statements did is
+-- inserted again.
 create or replace function forget_record(record_kind text, record_id bigint) returns void
   language sql
   as $$
-    with marked as (
-      select
-        *,
-        owner <> record_id or not jsonb_path_exists(
-          jsonb_build_array(key, before, after), 'strict $.** ? (@.type() == "string")'
-        ) as stays
+    with forgotten as (
+      select change_id, id, place
       from changed_rows
       where
         owners @> array[record_id]
+        and owner = record_id
         and table_name in (select table_name from history_tables() where kind = record_kind)
-    ), remaining as (
-      select
-        change_id, id,
-        array_agg(owner order by place) filter (where stays) as owners,
-        jsonb_agg(key order by place) filter (where stays) as keys,
-        jsonb_agg(before order by place) filter (where stays) as before,
-        jsonb_agg(after order by place) filter (where stays) as after
-      from marked
-      group by change_id, id
-      having bool_or(not stays)
+        and jsonb_path_exists(jsonb_build_array(key, before, after), 'strict $.** ? (@.type() == "string")')
     ), deleted as (
-      delete from history
-      using remaining
-      where (history.change_id, history.id) = (remaining.change_id, remaining.id) and remaining.owners is null
+      delete from history where (change_id, id) in (select change_id, id from forgotten) returning change_id, id
     )
-    update history
-    set owners = remaining.owners, keys = remaining.keys, before = remaining.before, after = remaining.after
-    from remaining
-    where (history.change_id, history.id) = (remaining.change_id, remaining.id) and remaining.owners is not null
+    insert into history (change_id, id, table_name, owners, keys, before, after) overriding system value
+    select
+      change_id, id, table_name, array_agg(owner order by place), jsonb_agg(key order by place),
+      jsonb_agg(before order by place), jsonb_agg(after order by place)
+    from deleted join changed_rows using (change_id, id)
+    where (change_id, id, place) not in (select change_id, id, place from forgotten)
+    group by change_id, id, table_name
   $$;
