@@ -26,8 +26,7 @@ const changesBesideOthers = [
   "edit_contributor",
   "prepare_image",
   "release_lock",
-  "remove_image",
-  "replace_image",
+  "set_image",
 ] as const;
 
 /** Changes that run alone. */

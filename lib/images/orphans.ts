@@ -22,8 +22,8 @@ export async function removeOrphan({ warn, deadline }: ChangeContext, key: strin
   }
 }
 
-/** The keys of the record's new image, and of the one before (lib/changes/replace-image.sql); null for none. */
-export const imagesIn = (result: string | null): { readonly image?: string; readonly former?: string | null } =>
+/** The keys of the record's new image, and of the one before (lib/changes/set-image.sql); null for none. */
+export const imagesIn = (result: string | null): { readonly image?: string | null; readonly former?: string | null } =>
   JSON.parse(result ?? "{}");
 
 /**

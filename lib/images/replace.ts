@@ -23,7 +23,7 @@ export const replaceImage = (owner: Owner) => async (context: RecordChange & { b
 /** Only an error of the contract proves that the record does not have the new image. */
 async function swap(context: RecordChange, key: string): Promise<string | null> {
   try {
-    return await context.change("replace_image", context.path.id, { key });
+    return await context.change("set_image", context.path.id, { key });
   } catch (error) {
     if (error instanceof ContractError) await removeOrphan(context, key);
     throw error;
