@@ -283,12 +283,12 @@ create function undo_conflicts(change_id bigint, rows undo_row[]) returns undo_c
   )
 $$;
 
--- The version of a record that is there again is higher than any that it had, also if it was deleted several times.
-create function with_next_version(touched undo_row) returns jsonb language sql stable as $$
+-- With the highest version that a record had, also if it was deleted several times.
+create function with_last_version(touched undo_row) returns jsonb language sql stable as $$
   select case
     when touched.before -> 'version' is null then touched.before
     else touched.before || jsonb_build_object('version', (
-      select 1 + max(cast(before ->> 'version' as bigint))
+      select max(cast(before ->> 'version' as bigint))
       from changed_rows
       where owners @> array[touched.owner] and table_name = touched.table_name and key = touched.key and after is null
     ))
@@ -314,7 +314,7 @@ create function take_back(rows undo_row[]) returns void language plpgsql as $$
       select
         operation, table_name, jsonb_agg(key),
         jsonb_agg(case operation
-          when 'insert' then coalesce(current, '{}') || with_next_version(row)
+          when 'insert' then coalesce(current, '{}') || with_last_version(row)
           else jsonb_build_object('key', key, 'values', before - text 'version')
         end)
       from
@@ -353,16 +353,10 @@ create function take_back(rows undo_row[]) returns void language plpgsql as $$
       end if;
     end loop;
 
-    -- Whatever belongs to a record, the record has a new version.
+    -- A record has a new version, also one that is there again, and whatever belongs to it.
     for table_name, ids in
       select own.table_name, array_agg(distinct row.owner)
       from unnest(rows) as row join history_tables() as own on own.kind = row.kind and own.owner = 'id'
-      where
-        (own.table_name, row.owner) not in (
-          select table_name, owner
-          from unnest(rows)
-          where owner_column = 'id' and (before is null or current is null)
-        )
       group by own.table_name
       having writable_columns(own.table_name, '{version}') is not null
     loop
@@ -411,15 +405,8 @@ create function named_change(change_id bigint) returns jsonb language sql stable
   where changes.id = change_id
 $$;
 
--- A value as a result has it, which is shown to people.
-create function excerpt(value jsonb) returns jsonb language sql immutable as $$
-  select case
-    when length(cast(value as text)) > 300 then to_jsonb(left(cast(value as text), 300) || '…')
-    else value
-  end
-$$;
-
--- The first hundred conflicts with such effects as a result has them, once for each place.
+-- The first hundred conflicts with such effects as a result has them, once for each place, and the beginning of a long
+-- value.
 create function conflicts_in_result(change_id bigint, conflicts undo_conflict[], effects text[]) returns jsonb
   language sql stable as $$
   select coalesce(jsonb_agg(conflict), '[]')
@@ -427,7 +414,10 @@ create function conflicts_in_result(change_id bigint, conflicts undo_conflict[],
     select distinct on (record, field)
       jsonb_strip_nulls(jsonb_build_object(
         'change', change_id, 'record', record, 'field', field, 'reason', reason
-      )) || jsonb_build_object('now', excerpt(now), 'later', named_change(later)) as conflict
+      )) || jsonb_build_object(
+        'now', case when length(now #>> '{}') > 300 then to_jsonb(left(now #>> '{}', 300) || '…') else now end,
+        'later', named_change(later)
+      ) as conflict
     from unnest(conflicts)
     where effect like any(effects)
     order by record, field, later desc nulls last

@@ -83,14 +83,14 @@ create or replace function current_change() returns bigint
     end
   $$;
 
--- Tags that a hyphen ends are completed by these ids. A transaction has at most fifty rows, or else the one row
--- `everything`.
+-- Tags that a hyphen ends are completed by these ids, of which there are none if only versions changed. A transaction
+-- has at most fifty rows, or else the one row `everything`.
 create or replace function add_stale_tags(tags text[], ids bigint[]) returns void
   language plpgsql
   set enable_seqscan = off
   as $$
     begin
-      if tags = '{}' then
+      if tags = '{}' or ids is null then
         return;
       end if;
       insert into stale_tags (tag)
@@ -198,9 +198,7 @@ create or replace function record_rows() returns trigger
         from unnest(new_rows) as row
         returning touched || owners into touched;
       end if;
-      if touched is not null then
-        perform add_stale_tags(tags, touched);
-      end if;
+      perform add_stale_tags(tags, touched);
       return null;
     end
   $$;
