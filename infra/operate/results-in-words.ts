@@ -1,11 +1,10 @@
 import * as z from "zod/mini";
-import { listedChange, recordInWords } from "../../lib/operators/changes-in-words.ts";
+import { listedChange } from "../../lib/operators/changes-in-words.ts";
 import { type ImportReport, importReport } from "../../lib/operators/import-report.ts";
-import { mergeResult } from "../../lib/operators/merge-result.ts";
 import { plural } from "../../lib/operators/plural.ts";
 import { type conflict, type UndoResult, undoResult } from "../../lib/operators/undo-result.ts";
 import { visible } from "../command/print.ts";
-import { table, wrapped } from "./table.ts";
+import { table } from "./table.ts";
 
 const changes = z.object({ changes: z.array(listedChange), next: z.nullable(z.number()) });
 
@@ -71,34 +70,6 @@ function conflictInWords({ field, now, reason, later }: z.output<typeof conflict
   return `${what}, by change ${later.change} of ${userOf(later.username, later)}, ${timeOf(later.at)}`;
 }
 
-function mergeInWords(result: z.output<typeof mergeResult>, event: unknown, width: number): readonly string[] {
-  const { kept, added, redirected, skipped } = result;
-  const merged = result.merged.map(({ id, name }) => recordInWords(`contributor/${id}`, name)).join("; ");
-  const counts = [
-    [added.relations, "relation"],
-    [added.series, "series"],
-  ] as const;
-  const lines = [
-    ...Object.entries(added).flatMap(([list, elements]) =>
-      Array.isArray(elements) && elements.length > 0 ? [`${list} added: ${elements.join(", ")}`] : [],
-    ),
-    ...counts.flatMap(([count, list]) => (count > 0 ? [`${count} ${list} added`] : [])),
-    ...(added.roles > 0 ? [`role extended in ${added.roles} series`] : []),
-    ...Object.entries(result.filled).map(([field, value]) => `${field} was empty, now "${value}"`),
-    ...result.merged.map(({ slug }) => `slug ${slug} leads to contributor ${kept}`),
-    ...(redirected > 0 ? [`relations of ${plural(redirected, "contributor")} lead to contributor ${kept}`] : []),
-    ...skipped.descriptions.map(
-      ({ record, language, description }) =>
-        `skipped: contributor ${record}'s description (${language}): "${description}"`,
-    ),
-    ...skipped.images.map((id) => `skipped: contributor ${id}'s image`),
-  ];
-  return [
-    `${isDryRun(event) ? "Would merge" : "Merged"} ${merged} into contributor ${kept}${byChange(result.change)}`,
-    ...lines.flatMap((line) => wrapped(line, width - 2)).map((line) => `  ${line}`),
-  ];
-}
-
 function importInWords(report: ImportReport, event: unknown, width: number): readonly string[] {
   const { lines, added, changed, unchanged, refusedCount, refused, isDone } = report;
   const counts = Object.entries({ added, changed, unchanged, refused: refusedCount })
@@ -152,7 +123,6 @@ const formatOf =
 const formats: Readonly<Record<string, Format>> = {
   "ops/import": formatOf(importReport, importInWords),
   "ops/list-changes": formatOf(changes, changesInWords),
-  "ops/merge-contributors": formatOf(mergeResult, mergeInWords),
   "ops/undo": formatOf(undoResult, undoInWords),
 };
 

@@ -47,7 +47,7 @@ const padded = (text: string, width: number): string => text + " ".repeat(Math.m
 const hardWrapped = (line: string, width: number): string[] => wrapAnsi(line, width, { hard: true }).split("\n");
 
 /** What goes on is indented, so that it does not look like another line. */
-export function wrapped(line: string, width: number): string[] {
+function wrapped(line: string, width: number): string[] {
   const [first = "", ...rest] = hardWrapped(line, width);
   if (rest.length === 0) return [first];
   return [first, ...hardWrapped(line.slice(first.length).trimStart(), width - 2).map((each) => `  ${each}`)];

@@ -98,14 +98,11 @@ const countsInWords = (counts: LedgerRow["described"]["counts"]): string[] =>
 export function rowsInWords(rows: readonly ChangedRow[], nameOf: NameOf): string[] {
   const isOfOne = new Set(rows.map(({ record }) => record)).size === 1;
   return rows.flatMap((row) => {
-    const begin = isOfOne ? "" : `${recordInWords(row.record, nameOf(row.record))}: `;
+    const record = [row.record.replace("/", " "), nameOf(row.record)].filter(Boolean).join(", ");
+    const begin = isOfOne ? "" : `${record}: `;
     return rowInWords(row, nameOf).map((line) => `${begin}${line}`);
   });
 }
-
-/** `contributor 5, Osamu Tezuka` */
-export const recordInWords = (record: string, name: string | null | undefined): string =>
-  [record.replace("/", " "), ...(name ? [name] : [])].join(", ");
 
 function rowInWords(row: ChangedRow, nameOf: NameOf): readonly string[] {
   const { noun, key = {}, references = {}, before, after } = row;

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { UndoResult } from "../../lib/operators/undo-result.ts";
 import type { Sql } from "./database.ts";
 import { invoke } from "./invoke.ts";
-import type { Stack } from "./stack.ts";
+import type { Request, Stack } from "./stack.ts";
 
 /** Invokes ops-undo. */
 export const undo = (stack: Pick<Stack, "lambda">, payload: object): Promise<UndoResult> =>
@@ -18,6 +18,17 @@ export async function undone(stack: Pick<Stack, "lambda">, change: number): Prom
 /** The id of the newest change. */
 export const latestChange = async (sql: Sql): Promise<number> =>
   (await sql<{ id: number }[]>`select max(id) as id from changes`)[0]?.id ?? 0;
+
+/** Makes a change by a request, and returns its id. */
+export async function changeBy(
+  { call, sql }: Pick<Stack, "call" | "sql">,
+  name: string,
+  request: Request,
+): Promise<number> {
+  const { status, body } = await call(name, request);
+  expect({ name, status, body }).toMatchObject({ status: 200 });
+  return await latestChange(sql);
+}
 
 export type Row = Readonly<Record<string, unknown>>;
 export type Rows = Readonly<Record<string, Row>>;

@@ -4,14 +4,13 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
-import { resultOf } from "../../../infra/operate/invoke.ts";
 import { resultInWords } from "../../../infra/operate/results-in-words.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { key } from "../../support/environment.ts";
 import { runScript } from "../../support/script.ts";
 import { useStack } from "../../support/stack.ts";
-import { latestChange } from "../../support/undo.ts";
+import { changeBy, latestChange, undo } from "../../support/undo.ts";
 
 const stack = useStack();
 const administrator = useAdministrator(stack);
@@ -25,13 +24,9 @@ beforeAll(async () => {
 
 afterAll(() => rm(data, { recursive: true }));
 
-const plainLines = (text = "") => stripVTControlCharacters(text).split("\n");
-
-/** What `npm run invoke` prints of the result, line by line. */
-async function printed(name: string, payload: object, width = 120): Promise<string[]> {
-  const result = await resultOf({ name, payload: JSON.stringify(payload), url: stack.url, data });
-  return plainLines(resultInWords(name, result, payload, width));
-}
+/** What `npm run invoke` prints of a result, line by line. */
+const words = (name: string, result: unknown, payload: object = {}, width = 120): string[] =>
+  stripVTControlCharacters(resultInWords(`ops/${name}`, result, payload, width) ?? "").split("\n");
 
 /** What `npm run invoke -- NAME PAYLOAD` prints and ends with. */
 const run = (name: string, payload: object | string, ...flags: string[]) => {
@@ -39,10 +34,6 @@ const run = (name: string, payload: object | string, ...flags: string[]) => {
   return runScript("infra/operate/invoke.ts", [name, sent, "--url", stack.url, "--data", data, ...flags]);
 };
 
-const call = (name: string, id: number, body?: object) =>
-  stack.call(`admin-contributors/${name}`, { as: administrator.token, path: { id }, body });
-const edit = (id: number, body: object) => call("edit", id, body);
-const newest = () => latestChange(stack.sql);
 const like = (pattern: string) => expect.stringMatching(new RegExp(pattern));
 const time = String.raw`\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}Z`;
 
@@ -51,7 +42,7 @@ describe("npm run invoke -- ops/list-changes", () => {
   const record = { record: "contributor 1234567", name: "Osamu", endpoint: "admin-contributors/delete-avatar" };
   const more = { what: ["image none"], undoes: null, undoneBy: null, requestId: null, reason: null };
   const told = (width: number, next: number | null, ...changes: object[]) =>
-    plainLines(resultInWords("ops/list-changes", { changes, next }, {}, width));
+    words("list-changes", { changes, next }, {}, width);
 
   it("prints a table with undos and the reasons of operators, and how to go on", () => {
     const undo = { undoes: [1_234, 7], undoneBy: 2_000, reason: "Twice there" };
@@ -86,13 +77,16 @@ describe("npm run invoke -- ops/list-changes", () => {
 describe("npm run invoke -- ops/undo", () => {
   it("tells what was changed again since, by whom, and what is undone in spite of that; ends with 1 unless all is", async () => {
     const { id } = await aContributor(stack.sql, { first_name: "Hiromu" });
-    await edit(id, { first_name: "A", public: true, added_aliases: ["B"] });
-    const change = await newest();
+    const edit = (body: object) =>
+      changeBy(stack, "admin-contributors/edit", { as: administrator.token, path: { id }, body });
+    const change = await edit({ first_name: "A", public: true, added_aliases: ["B"] });
     const [alias] = await stack.sql`select id from contributor_aliases where contributor_id = ${id}`;
-    await edit(id, { first_name: "C", public: true, removed_aliases: [alias?.id] });
-    const by = `by change ${await newest()} of ada, ${time}`;
+    const later = await edit({ first_name: "C", public: true, removed_aliases: [alias?.id] });
+    const by = `by change ${later} of ada, ${time}`;
 
-    expect(await printed("ops/undo", { change }, 160)).toEqual([
+    const printed = async (payload: object) => words("undo", await undo(stack, payload), payload, 160);
+
+    expect(await printed({ change })).toEqual([
       "Undid nothing",
       "",
       'Left 1 change, since something is different now (or add "force": true):',
@@ -101,7 +95,7 @@ describe("npm run invoke -- ops/undo", () => {
       like(`^${change} +contributor ${id}  first_name: "C", ${by}$`),
     ]);
     expect(await run("ops/undo", { change, dryRun: true })).toMatchObject({ code: 1 });
-    expect(await printed("ops/undo", { change, force: true, dryRun: true }, 160)).toEqual([
+    expect(await printed({ change, force: true, dryRun: true })).toEqual([
       "Would undo 1 change",
       like("^id.* would be done$"),
       like('first_name "C" → "Hiromu"$'),
@@ -111,36 +105,8 @@ describe("npm run invoke -- ops/undo", () => {
     const output = like("^Undid 1 change, as change \\d+\n");
     expect(await run("ops/undo", { change, force: true })).toMatchObject({ code: 0, output });
     const again = await run("ops/undo", { change, force: true });
-    const why = `${change} +It was undone by change ${await newest()}`;
+    const why = `${change} +It was undone by change ${await latestChange(stack.sql)}`;
     expect(again).toMatchObject({ code: 1, output: like(`^Undid nothing\n\nCannot undo 1 change:\nid +why\n${why}`) });
-  });
-});
-
-describe("npm run invoke -- ops/merge-contributors", () => {
-  it("tells what the kept one would get, and gets", () => {
-    const added = { aliases: ["K. Takemiya"], links: [], descriptions: ["German"], relations: 0, series: 1, roles: 2 };
-    const merged = [{ id: 7, name: "K. Takemiya", slug: "k-takemiya" }];
-    const descriptions = [{ record: 7, language: "English", description: "Lost" }];
-    const skipped = { descriptions, images: [7] };
-    const result = { kept: 5, merged, added, filled: { gender: "female" }, redirected: 1, skipped };
-    const told = (...[more, event]: object[]) =>
-      plainLines(resultInWords("ops/merge-contributors", { ...result, ...more }, event, 120));
-
-    const [first, ...lines] = told({ change: 9 }, {});
-
-    expect(first).toBe("Merged contributor 7, K. Takemiya into contributor 5, as change 9");
-    expect(lines).toEqual([
-      "  aliases added: K. Takemiya",
-      "  descriptions added: German",
-      "  1 series added",
-      "  role extended in 2 series",
-      '  gender was empty, now "female"',
-      "  slug k-takemiya leads to contributor 5",
-      "  relations of 1 contributor lead to contributor 5",
-      `  skipped: contributor 7's description (English): "Lost"`,
-      "  skipped: contributor 7's image",
-    ]);
-    expect(told({}, { dryRun: true })[0]).toBe("Would merge contributor 7, K. Takemiya into contributor 5");
   });
 });
 
@@ -180,27 +146,23 @@ describe("npm run invoke", () => {
   });
 });
 
-describe("The report of an import", () => {
+it("The report of an import has counts, a table of the first refused lines, and says what is left", () => {
   const report = { lines: 1_300, added: 1_200, changed: 3, unchanged: 95, refusedCount: 0, refused: [], isDone: true };
-  const told = (result: object, event: object = {}) => plainLines(resultInWords("ops/import", result, event, 80));
+  expect(words("import", report)).toEqual(["Imported 1,300 lines: 1,200 added, 3 changed, 95 unchanged, 0 refused"]);
+  expect(words("import", report, { dryRun: true })[0]).toMatch(/^Would import 1,300 lines: /);
+  const refused = [
+    { line: 7, field: "first_name", reason: "another contributor has this name" },
+    { line: 1_200, field: null, reason: "no JSON" },
+  ];
 
-  it("has counts, a table of the first refused lines, and says what is left", () => {
-    expect(told(report)).toEqual(["Imported 1,300 lines: 1,200 added, 3 changed, 95 unchanged, 0 refused"]);
-    expect(told(report, { dryRun: true })[0]).toMatch(/^Would import 1,300 lines: /);
-    const refused = [
-      { line: 7, field: "first_name", reason: "another contributor has this name" },
-      { line: 1_200, field: null, reason: "no JSON" },
-    ];
-
-    expect(told({ ...report, refused, refusedCount: 1_002, isDone: false }).slice(1)).toEqual([
-      "",
-      "Refused lines, which change nothing:",
-      "line  field       why",
-      "7     first_name  another contributor has this name",
-      "1200              no JSON",
-      "and 1,000 more, which the log has",
-      "",
-      "Some lines are left: invoke it again with the same payload.",
-    ]);
-  });
+  expect(words("import", { ...report, refused, refusedCount: 1_002, isDone: false }).slice(1)).toEqual([
+    "",
+    "Refused lines, which change nothing:",
+    "line  field       why",
+    "7     first_name  another contributor has this name",
+    "1200              no JSON",
+    "and 1,000 more, which the log has",
+    "",
+    "Some lines are left: invoke it again with the same payload.",
+  ]);
 });
