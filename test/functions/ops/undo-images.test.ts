@@ -8,7 +8,7 @@ import { key as signingKey } from "../../support/environment.ts";
 import { aUser } from "../../support/people.ts";
 import { tinyImage as image } from "../../support/pictures.ts";
 import type { Request } from "../../support/stack.ts";
-import { latestChange, settleImages, undo, undone } from "../../support/undo.ts";
+import { changeBy, settleImages, undo, undone } from "../../support/undo.ts";
 import { expectAgreement, imageOf, notedKeys, pairOf, useUploads } from "../../support/uploads.ts";
 
 const stack = useUploads();
@@ -23,10 +23,9 @@ beforeEach(() => () => expectAgreement(stack));
 
 /** Makes a change, and returns its id. */
 async function change(name: string, request: Omit<Request, "as">): Promise<number> {
-  const { status, body } = await stack.call(name, { as: administrator.token, ...request });
-  expect({ name, status, body }).toMatchObject({ status: 200 });
+  const id = await changeBy(stack, name, { as: administrator.token, ...request });
   await settleImages(stack.sql);
-  return await latestChange(stack.sql);
+  return id;
 }
 
 /** A record with an image, and the names of its endpoints. */
