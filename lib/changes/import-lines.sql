@@ -4,31 +4,32 @@
 -- locks of their own. A step is one statement over all lines of a batch, which joins them by hashing.
 
 -- A line about a record by its external id, or by the id of a client, with the elements of the lists that it replaces,
--- by their tables. A new record that gets no slug from the line gets one that is `made` from its name. The database
--- adds the last three. A line about a relation has neither a record nor lists.
-create type import_line as (
-  number bigint, table_name text, external_id text, made text, object jsonb, lists jsonb,
-  id bigint, is_new boolean, current jsonb
+-- by their tables. A new record that gets no slug from the line gets one that is `made` from its name. A line about a
+-- relation has neither an id nor lists.
+create type import_line as (number bigint, table_name text, made text, object jsonb, lists jsonb);
+
+-- What a line of a table says of a row: of its own, in place 0, or of an element of a list. First it names other
+-- records and its own, and then it has their ids, and its owner's. The last six are those of a record, in place 0.
+create type import_row as (
+  line bigint, line_table text, table_name text, place bigint, object jsonb,
+  external_id text, made text, lists jsonb, id bigint, is_new boolean, current jsonb
 );
 
--- What a line says of a row: of its own, in place 0, or of an element of a list. First it names other records, and then
--- it has their ids, and its owner's.
-create type import_row as (line bigint, table_name text, place bigint, object jsonb);
-
--- A record that a row names by a column, or a line by `id`. Of a new record the source is the first line that adds it.
+-- A record that a row names by a column, or its own one, by `id`. Of a new record the source is the first line that
+-- adds it. Tags are looked up when they are needed.
 create type import_reference as (
-  line bigint, table_name text, place bigint, column_name text, parent text, name text, id bigint, source bigint
+  line bigint, table_name text, place bigint, column_name text, parent text, id bigint, source bigint
 );
 
 -- What became of a line: it was added, changed or refused, that for this column of a row, and for a reason.
 create type import_outcome as (line bigint, operation text, column_name text, place bigint, reason text);
 
-create function without_refused(lines import_line[], outcomes import_outcome[]) returns import_line[]
+create function without_refused(rows import_row[], outcomes import_outcome[]) returns import_row[]
   language sql immutable as $$
   select array(
-    select line
-    from unnest(lines) as line
-    where number not in (select outcome.line from unnest(outcomes) as outcome where operation = 'refused')
+    select row
+    from unnest(rows) as row
+    where line not in (select outcome.line from unnest(outcomes) as outcome where operation = 'refused')
   )
 $$;
 
@@ -38,52 +39,36 @@ create function said_slug(external_id text) returns text language sql immutable 
 $$;
 
 -- The slug that a new record must get, if the line says one.
-create function requested_slug(line import_line) returns text language sql immutable as $$
-  select coalesce(line.object ->> 'slug', said_slug(line.external_id))
+create function requested_slug(record import_row) returns text language sql immutable as $$
+  select coalesce(record.object ->> 'slug', said_slug(record.external_id))
 $$;
 
 create function import_rows(lines import_line[]) returns import_row[] language sql immutable as $$
   select array(
-    select cast(row(number, table_name, 0, object) as import_row) from unnest(lines)
-    union all
-    select cast(row(number, list_table, place, element) as import_row)
-    from
-      unnest(lines)
-      cross join lateral jsonb_each(lists) as list (list_table, elements)
-      cross join lateral jsonb_array_elements(elements) with ordinality as listed (element, place)
-  )
-$$;
-
-create function import_references(lines import_line[], rows import_row[]) returns import_reference[]
-  language sql stable as $$
-  -- Materialized, so that PostgreSQL reads its catalogue once instead of for each row.
-  with keys as materialized (
-    select table_name, column_name, parent from foreign_keys()
-  )
-  select array(
-    select cast(row(number, table_name, 0, 'id', table_name, external_id, null, null) as import_reference)
-    from unnest(lines)
-    where external_id is not null
-    union all
     select cast(row(
-      line, table_name, place, column_name, parent, object ->> column_name, null, null
-    ) as import_reference)
-    from unnest(rows) join keys using (table_name)
-    where object ->> column_name is not null
+      number, line.table_name, row.table_name, place, row.object, row.object ->> 'id', made,
+      case when place = 0 then lists end, null, null, null
+    ) as import_row)
+    from
+      unnest(lines) as line
+      cross join lateral (
+        select line.table_name, 0, line.object
+        union all
+        select list_table, place, element
+        from
+          jsonb_each(lists) as list (list_table, elements)
+          cross join lateral jsonb_array_elements(elements) with ordinality as listed (element, place)
+      ) as row (table_name, place, object)
   )
 $$;
 
--- The records of a table that lines mean: clients by their ids, tags by their names, others by their external ids.
+-- The records of a table that lines mean: clients by their ids, others by their external ids.
 create function imported_ids(target text, names text[]) returns table (name text, id bigint)
   language plpgsql as $$
   begin
     if target = 'clients' then
       return query
         select cast(clients.id as text), clients.id from clients where clients.id = any(cast(names as bigint[]));
-    elsif target = 'tags' then
-      return query
-        select called, tags.id
-        from unnest(names) as called join tags on identity_key(tags.name) = identity_key(called);
     else
       return query execute format(
         $sql$
@@ -109,12 +94,21 @@ create function imported_ids(target text, names text[]) returns table (name text
   end
 $$;
 
--- Finds the records. One that a line adds gets its id here.
-create function found_records(leads import_reference[]) returns import_reference[] language sql as $$
-  with known as materialized (
+-- The records that rows name. One that a line adds gets its id here.
+create function import_references(rows import_row[]) returns import_reference[] language sql as $$
+  -- Materialized, so that PostgreSQL reads its catalogue once instead of for each row.
+  with keys as materialized (
+    select table_name, column_name, parent from foreign_keys() where parent <> 'tags'
+    union all
+    select table_name, 'id', table_name from history_tables() where noun is null
+  ), named as materialized (
+    select line, table_name, place, column_name, parent, object ->> column_name as name
+    from unnest(rows) join keys using (table_name)
+    where object ->> column_name is not null
+  ), known as materialized (
     select parent, record.name, record.id, cast(null as bigint) as source
     from
-      (select parent, array_agg(distinct name) as names from unnest(leads) group by parent) as named
+      (select parent, array_agg(distinct name) as names from named group by parent) as requested
       cross join lateral imported_ids(parent, names) as record
   ), added as materialized (
     select
@@ -123,43 +117,20 @@ create function found_records(leads import_reference[]) returns import_reference
       source
     from (
       select parent, name, min(line) as source
-      from unnest(leads)
+      from named
       where column_name = 'id' and (parent, name) not in (select parent, name from known)
       group by parent, name
       order by source
     ) as new
   )
   select array(
-    select cast(row(line, table_name, place, column_name, parent, name, record.id, record.source) as import_reference)
-    from
-      unnest(leads) as lead
-      left join (select * from known union all select * from added) as record using (parent, name)
+    select cast(row(line, table_name, place, column_name, parent, record.id, record.source) as import_reference)
+    from named left join (select * from known union all select * from added) as record using (parent, name)
   )
 $$;
 
--- The rows with the ids of their owners and of the records that they name.
-create function led_rows(rows import_row[], leads import_reference[]) returns import_row[] language sql stable as $$
-  with own as (
-    select line, id from unnest(leads) where column_name = 'id'
-  ), led as (
-    select line, table_name, place, jsonb_object_agg(column_name, id) as ids
-    from unnest(leads)
-    group by line, table_name, place
-  )
-  select array(
-    select cast(row(
-      line, table_name, place, jsonb_build_object(listed.owner, own.id) || object || coalesce(ids, '{}')
-    ) as import_row)
-    from
-      unnest(rows) as row
-      join history_tables() as listed using (table_name)
-      left join own using (line)
-      left join led using (line, table_name, place)
-  )
-$$;
-
--- The lines with their records.
-create function known_lines(lines import_line[], leads import_reference[]) returns import_line[] language sql as $$
+-- The rows with the ids of their owners and of the records that they name, and with what is stored.
+create function known_rows(rows import_row[], leads import_reference[]) returns import_row[] language sql as $$
   with own as materialized (
     select line, parent, id, source from unnest(leads) where column_name = 'id'
   ), present as materialized (
@@ -169,32 +140,38 @@ create function known_lines(lines import_line[], leads import_reference[]) retur
         select parent, jsonb_agg(jsonb_build_array(id)) as keys from own where source is null group by parent
       ) as named
       cross join lateral current_rows(parent, keys) as record
+  ), led as (
+    select line, table_name, place, jsonb_object_agg(column_name, id) as ids
+    from unnest(leads)
+    group by line, table_name, place
   )
   select array(
     select cast(row(
-      number, table_name, external_id, made, object, lists, own.id, own.id is not null and present.id is null,
-      coalesce(present.current, '{}')
-    ) as import_line)
+      line, line_table, table_name, place, jsonb_build_object(listed.owner, own.id) || object || coalesce(ids, '{}'),
+      external_id, made, lists, own.id, own.id is not null and present.id is null, coalesce(present.current, '{}')
+    ) as import_row)
     from
-      unnest(lines) as line
-      left join own on own.line = number
-      left join present on (present.parent, present.id) = (own.parent, own.id)
-    order by number
+      unnest(rows) as row
+      join history_tables() as listed using (table_name)
+      left join own using (line)
+      left join led using (line, table_name, place)
+      left join present on place = 0 and (present.parent, present.id) = (own.parent, own.id)
   )
 $$;
 
 -- Why lines of a table are refused: by themselves, or since there is no such record as they name, or a later line adds
 -- it, or that was refused, or a relation leads to its own record. A name is free if an earlier line takes it from its
 -- owner. If that line is refused in its turn, the unique index fails the batch, and its halves follow.
-create function import_refusals(target text, lines import_line[], leads import_reference[])
+create function import_refusals(target text, rows import_row[], leads import_reference[])
   returns setof import_outcome language plpgsql as $$
   declare
     named text = case target when 'contributors' then 'first_name' else 'name' end;
+    owner_column text = (select owner from history_tables() where table_name = target);
   begin
     return query
-      select number, 'refused', target || '.' || problem[1], cast(0 as bigint), problem[2]
+      select line, 'refused', target || '.' || problem[1], place, problem[2]
       from
-        unnest(lines) as line
+        unnest(rows) as row
         cross join lateral (select object ->> 'slug', said_slug(external_id)) as own (slug, said)
         cross join lateral (
           select case
@@ -204,6 +181,8 @@ create function import_refusals(target text, lines import_line[], leads import_r
             when is_new and slug <> said then array['slug', 'expected the slug that externalId says']
             when is_new and coalesce(slug, said) is not null and slug_exists(target, coalesce(slug, said))
               then array['slug', 'another record has it']
+            when object ->> 'relation_id' = object ->> owner_column
+              then array['relation_id', 'expected another record, not the same one']
             when target = 'contributors' and not current @> object and exists (
               select
               from
@@ -212,30 +191,23 @@ create function import_refusals(target text, lines import_line[], leads import_r
                   on identity_key(other.first_name) = identity_key(latest.first_name)
                   and identity_key(other.last_name) = identity_key(latest.last_name)
               where
-                other.id <> line.id
+                other.id <> row.id
                 and not exists (
-                  select from unnest(lines) as earlier
-                  where (earlier.table_name, earlier.id) = (target, other.id) and earlier.number < line.number
+                  select from unnest(rows) as earlier
+                  where (earlier.line_table, earlier.id) = (target, other.id) and earlier.line < row.line
                 )
             ) then array['first_name', 'another contributor has this name']
           end
         ) as found (problem)
-      where table_name = target and problem is not null;
+      where line_table = target and place = 0 and problem is not null;
     return query
       select
         line, 'refused', lead.table_name || '.' || column_name, place,
         'there is none, neither in the database nor on an earlier line'
-      from unnest(leads) as lead join unnest(lines) as own on number = line
+      from unnest(leads) as lead
       where
-        own.table_name = target
-        and parent <> 'tags'
-        and (lead.id is null or source > number or source not in (select number from unnest(lines)))
-      order by number, place, column_name;
-    return query
-      select line, 'refused', target || '.relation_id', cast(0 as bigint), 'expected another record, not the same one'
-      from unnest(leads)
-      where target like '%\_relations' and table_name = target
-      group by line
-      having min(id) = max(id);
+        line in (select row.line from unnest(rows) as row where line_table = target)
+        and (lead.id is null or source > line or source not in (select row.line from unnest(rows) as row))
+      order by line, place, column_name;
   end
 $$;

@@ -64,24 +64,26 @@ create function replace_list(list_table text, owners bigint[], requested jsonb) 
   end
 $$;
 
--- Why lines are refused for an image: another record has it, or an earlier line gets it, or it is about to be removed.
-create function refused_images(lines import_line[], rows import_row[]) returns setof import_outcome
+-- Why lines of a table are refused for an image: another record has it, or an earlier line gets it, or it is about to
+-- be removed.
+create function refused_images(target text, rows import_row[]) returns setof import_outcome
   language plpgsql as $$
   begin
     return query
       select line, 'refused', column_name, place, reason
       from
         (
-          select
-            line, row.table_name || '.' || field, place, image, row_number() over (partition by image order by line)
+          select line, table_name || '.' || field, place, image, row_number() over (partition by image order by line)
           from
-            unnest(lines) as own
-            join unnest(rows) as row on line = number
-            cross join lateral (values ('image', row.object ->> 'image'), ('cover', row.object ->> 'cover'))
+            unnest(rows)
+            cross join lateral (values ('image', object ->> 'image'), ('cover', object ->> 'cover'))
               as said (field, image)
           where
-            image <> coalesce(current ->> field, '')
-            and not exists (select from volumes where field = 'cover' and series_id = own.id and cover = image)
+            line_table = target
+            and image <> coalesce(current ->> field, '')
+            and not exists (
+              select from volumes where cover = image and series_id = cast(object -> 'series_id' as bigint)
+            )
         ) as used (line, column_name, place, image, rank)
         cross join lateral (
           select case
@@ -94,135 +96,116 @@ create function refused_images(lines import_line[], rows import_row[]) returns s
             when exists (select from images_to_remove where key = used.image) then 'this image is about to be removed'
           end
         ) as found (reason)
-      where reason is not null;
-  end
-$$;
-
--- Locks names and slugs that contributors get, as additions and edits of one do.
-create function lock_names(lines import_line[]) returns void language plpgsql as $$
-  begin
-    perform lock_name(name)
-    from (
-      select concat('contributor ', identity_key(first_name), chr(10), identity_key(last_name))
-      from
-        unnest(lines)
-        cross join lateral jsonb_to_record(current || object) as latest (first_name text, last_name text)
-      where not current @> to_jsonb(latest)
-      union
-      select 'contributors/' || regexp_replace(coalesce(requested_slug(line), made), '(-[0-9]+)+$', '')
-      from unnest(lines) as line
-      where is_new
-      order by 1
-    ) as locked (name);
+      where reason is not null
+      order by line, place;
   end
 $$;
 
 -- Adds records, whose ids are known. The keys of aliases are as triggers keep them, which have nothing left to do.
-create function add_records(target text, lines import_line[], rows import_row[]) returns void
-  language plpgsql as $$
+create function add_records(target text, rows import_row[]) returns void language plpgsql as $$
   begin
-    perform insert_rows(target, jsonb_agg(
-      object || jsonb_build_object('id', id)
-      || case
-        when made is null then '{}'
-        else jsonb_build_object(
-          'external_id', external_id, 'slug', coalesce(requested_slug(line), made), 'alias_keys', coalesce(keys, '')
-        )
-      end
-      order by number
-    ))
-    from
-      unnest(lines) as line
-      left join (
-        select line, string_agg(name_key(coalesce(object ->> 'name', object ->> 'title')), chr(10) order by place)
+    perform insert_rows(target, objects)
+    from (
+      -- Materialized, so that the keys are made once instead of for each record.
+      with alias as materialized (
+        select
+          line,
+          string_agg(name_key(coalesce(object ->> 'name', object ->> 'title')), chr(10) order by place) as alias_keys
         from unnest(rows)
         where table_name like '%\_aliases'
         group by line
-      ) as alias (of_line, keys) on of_line = number
-    having count(*) > 0;
+      )
+      select jsonb_agg(
+        object
+        || case
+          when made is null then '{}'
+          else jsonb_build_object(
+            'external_id', external_id, 'slug', coalesce(requested_slug(record), made),
+            'alias_keys', coalesce(alias_keys, '')
+          )
+        end
+        order by line
+      )
+      from unnest(rows) as record left join alias using (line)
+      where is_new and place = 0
+    ) as new (objects)
+    where objects is not null;
     if exists (
       select
       from
-        unnest(lines) as line
+        unnest(rows) as record
         join current_rows(target, (
-          select jsonb_agg(jsonb_build_array(id)) from unnest(lines) as line where requested_slug(line) <> ''
+          select jsonb_agg(jsonb_build_array(id)) from unnest(rows) as new where is_new and requested_slug(new) <> ''
         )) as present on key = jsonb_build_array(id)
-      where present.current ->> 'slug' <> requested_slug(line)
+      where present.current ->> 'slug' <> requested_slug(record)
     ) then
       raise unique_violation using message = 'A slug was made from a name before a line requested it';
     end if;
   end
 $$;
 
--- Adds and edits the records of a table. The caller has locked contributors that exist.
-create function import_records_of(
-  target text, lines import_line[], rows import_row[], leads import_reference[]
-) returns setof import_outcome language plpgsql as $$
+-- Adds and edits the records of a table, to which all rows belong. The caller has locked contributors that exist.
+create function import_records_of(target text, rows import_row[]) returns setof import_outcome language plpgsql as $$
   declare
     list_table text;
     owners bigint[];
     requested jsonb;
     changed_ids bigint[] = '{}';
   begin
-    perform add_records(target, array(select line from unnest(lines) as line where is_new), rows);
+    perform add_records(target, rows);
     insert into tags (name)
-    select name
-    from unnest(leads) as lead join unnest(lines) on number = line
-    where parent = 'tags' and lead.id is null
+    select object ->> 'tag_id'
+    from unnest(rows)
+    where table_name = 'series_tags'
     order by line, place
     on conflict do nothing;
-    if found then
-      rows = led_rows(rows, found_records(leads));
-    end if;
     for list_table, owners, requested in
       select name, edited_ids, coalesce(objects, '[]')
       from
         (
           select name, array_agg(id) filter (where not is_new) as edited_ids
-          from unnest(lines) cross join lateral jsonb_object_keys(lists) as name
+          from unnest(rows) cross join lateral jsonb_object_keys(lists) as name
           group by name
         ) as listed
         left join (
-          select table_name, jsonb_agg(object order by line, place) as objects
-          from unnest(rows)
-          where line in (select number from unnest(lines)) and place > 0
+          select table_name, jsonb_agg(object || coalesce(tag, '{}') order by line, place) as objects
+          from
+            unnest(rows)
+            left join lateral (
+              select jsonb_build_object('tag_id', id)
+              from tags
+              where table_name = 'series_tags' and identity_key(name) = identity_key(object ->> 'tag_id')
+            ) as found (tag) on true
+          where place > 0
           group by table_name
         ) as said on table_name = name
     loop
       changed_ids = changed_ids || replace_list(list_table, owners, requested);
     end loop;
 
-    lines = array(
-      select line from unnest(lines) as line where is_new or id = any(changed_ids) or not current @> object
+    rows = array(
+      select row
+      from unnest(rows) as row
+      where place = 0 and (is_new or id = any(changed_ids) or not current @> object)
     );
-    perform update_rows(target, edited)
-    from (
-      select jsonb_agg(jsonb_build_object('key', jsonb_build_array(id), 'values', case
-        when current ? 'version' then object || jsonb_build_object('version', cast(current -> 'version' as bigint) + 1)
-        else object
-      end))
-      from unnest(lines)
-      where not is_new
-    ) as changed (edited)
-    where edited is not null;
+    perform update_rows(target, jsonb_agg(jsonb_build_object(
+      'key', jsonb_build_array(id),
+      'values', object - 'id' || case
+        when current ? 'version' then jsonb_build_object('version', cast(current -> 'version' as bigint) + 1)
+        else '{}'
+      end
+    )))
+    from unnest(rows)
+    where not is_new
+    having count(*) > 0;
     return query
-      select number, case when is_new then 'added' else 'changed' end, null, cast(null as bigint), null
-      from unnest(lines);
-  end
-$$;
-
-create function relations_of(target text, owner_column text, owners bigint[]) returns setof jsonb language plpgsql as $$
-  begin
-    return query execute format(
-      'select to_jsonb(current) - ''id'' from %I as current where %I = any($1)', target, owner_column
-    )
-    using owners;
+      select line, case when is_new then 'added' else 'changed' end, null, cast(null as bigint), null
+      from unnest(rows);
   end
 $$;
 
 -- Adds relations between records. One that is there is not added again.
-create function import_relations_of(target text, lines import_line[], rows import_row[]) returns setof import_outcome
-  language plpgsql as $$
+create function import_relations_of(target text, rows import_row[]) returns setof import_outcome language plpgsql as $$
   declare
     owner_column text;
     most bigint;
@@ -230,30 +213,35 @@ create function import_relations_of(target text, lines import_line[], rows impor
     added jsonb;
   begin
     select owner, listed.most into owner_column, most from history_tables() as listed where table_name = target;
-    outcomes = array(
-      with said as (
-        select min(line) as line, object, object -> owner_column as owner
-        from unnest(rows)
-        where line in (select number from unnest(lines))
-        group by object
-      ), stored as (
-        select object -> owner_column as owner, object
-        from relations_of(target, owner_column, array(select cast(owner as bigint) from said)) as object
-      )
-      select cast(row(
-        line,
-        case
-          when row_number() over (partition by owner order by line) + coalesce(count, 0) <= most then 'added'
-          else 'refused'
-        end,
-        target || '.' || owner_column, 0, 'this record has as many relations as it may, ' || most
-      ) as import_outcome)
-      from said left join (select owner, count(*) from stored group by owner) as present using (owner)
-      where not exists (select from stored where stored.object = said.object)
-    );
+    execute format(
+      $sql$
+        with said as (
+          select min(line) as line, object, cast(object ->> %2$L as bigint) as owner from unnest($1) group by object
+        ), stored as (
+          select %2$I as owner, to_jsonb(current) - 'id' as object
+          from %1$I as current
+          where %2$I = any(array(select owner from said))
+        )
+        select array(
+          select cast(row(
+            line,
+            case
+              when row_number() over (partition by owner order by line) + coalesce(count, 0) <= $2 then 'added'
+              else 'refused'
+            end,
+            %3$L, 0, 'this record has as many relations as it may, ' || $2
+          ) as import_outcome)
+          from said left join (select owner, count(*) from stored group by owner) as present using (owner)
+          where not exists (select from stored where stored.object = said.object)
+        )
+      $sql$,
+      target, owner_column, target || '.' || owner_column
+    )
+    into outcomes
+    using rows, most;
     select jsonb_agg(object order by line) into added
     from unnest(rows)
-    where line in (select line from unnest(outcomes) where operation = 'added');
+    where line in (select outcome.line from unnest(outcomes) as outcome where operation = 'added');
     perform insert_rows(target, added) where added is not null;
     if target = 'contributor_relations' then
       update contributors
@@ -264,15 +252,29 @@ create function import_relations_of(target text, lines import_line[], rows impor
   end
 $$;
 
+-- Locks names that contributors get, as additions and edits of one do; each record and name before any slug.
+create function lock_names(rows import_row[]) returns void language plpgsql as $$
+  begin
+    perform lock_name(name)
+    from (
+      select distinct concat('contributor ', identity_key(first_name), chr(10), identity_key(last_name))
+      from
+        unnest(rows)
+        cross join lateral jsonb_to_record(current || object) as latest (first_name text, last_name text)
+      where line_table = 'contributors' and place = 0 and not current @> to_jsonb(latest)
+      order by 1
+    ) as locked (name);
+  end
+$$;
+
 -- Imports lines as if they came one by one, which they do where they depend on each other: when one gives up a name
 -- that another one takes, or two want the same one, or are about one record. Records come before what leads to them.
 create function import_lines(lines import_line[]) returns setof import_outcome language plpgsql as $$
   declare
     rows import_row[] = import_rows(lines);
-    leads import_reference[] = found_records(import_references(lines, rows));
+    leads import_reference[] = import_references(rows);
     target text;
-    remaining import_line[];
-    own import_line[];
+    own import_row[];
     outcomes import_outcome[] = '{}';
     half integer = (cardinality(lines) + 1) / 2;
   begin
@@ -281,45 +283,45 @@ create function import_lines(lines import_line[]) returns setof import_outcome l
     where id = any(array(select id from unnest(leads) where parent = 'contributors' and source is null))
     order by id
     for no key update;
-    remaining = known_lines(lines, leads);
-    if exists (select from unnest(remaining) where id is not null group by table_name, id having count(*) > 1) then
-      raise unique_violation using message = 'Several lines are about one record';
-    end if;
-    rows = led_rows(rows, leads);
-    foreach target in array array[
-      'clients', 'publishers', 'contributors', 'publisher_relations', 'contributor_relations', 'series'
-    ] loop
-      continue when not exists (select from unnest(remaining) where table_name = target);
-      if target = 'contributors' then
-        perform lock_names(array(select line from unnest(remaining) as line where table_name = target));
+    rows = known_rows(rows, leads);
+    perform lock_names(rows);
+    begin
+      if exists (
+        select from unnest(rows) where place = 0 and id is not null group by line_table, id having count(*) > 1
+      ) then
+        raise unique_violation using message = 'Several lines are about one record';
       end if;
-      outcomes = outcomes || array(select refusal from import_refusals(target, remaining, leads) as refusal);
-      remaining = without_refused(remaining, outcomes);
-      own = array(select line from unnest(remaining) as line where table_name = target);
-      if target like '%\_relations' then
-        outcomes = outcomes || array(select outcome from import_relations_of(target, own, rows) as outcome);
-      else
-        outcomes = outcomes || array(select refusal from refused_images(own, rows) as refusal);
-        remaining = without_refused(remaining, outcomes);
-        own = without_refused(own, outcomes);
-        outcomes = outcomes || array(select outcome from import_records_of(target, own, rows, leads) as outcome);
+      foreach target in array array[
+        'clients', 'publishers', 'contributors', 'publisher_relations', 'contributor_relations', 'series'
+      ] loop
+        continue when not exists (select from unnest(rows) where line_table = target);
+        outcomes = outcomes || array(select refusal from import_refusals(target, rows, leads) as refusal);
+        rows = without_refused(rows, outcomes);
+        outcomes = outcomes || array(select refusal from refused_images(target, rows) as refusal);
+        rows = without_refused(rows, outcomes);
+        own = array(select row from unnest(rows) as row where line_table = target);
+        if target like '%\_relations' then
+          outcomes = outcomes || array(select outcome from import_relations_of(target, own) as outcome);
+        else
+          outcomes = outcomes || array(select outcome from import_records_of(target, own) as outcome);
+        end if;
+      end loop;
+      return query select * from unnest(outcomes);
+    exception when unique_violation then
+      if half = cardinality(lines) then
+        raise;
       end if;
-    end loop;
-    return query select * from unnest(outcomes);
-  exception when unique_violation then
-    if half = cardinality(lines) then
-      raise;
-    end if;
-    return query select * from import_lines(trim_array(lines, cardinality(lines) - half));
-    return query select * from import_lines(lines[half + 1:]);
+      return query select * from import_lines(trim_array(lines, cardinality(lines) - half));
+      return query select * from import_lines(lines[half + 1:]);
+    end;
   end
 $$;
 
 -- Imports some lines of a file: those from `position` to `end`. One import runs at a time, so nothing waits for another
--- one behind the lock. The input has the lines that were read, and the `refusals` of those that could not be. A refused
--- line changes nothing; the others are done. The row of the import moves on in the same transaction, so another run
--- begins behind the last line that was done. 409 means that it is somewhere else. Plans are kept while tables grow from
--- nothing, so records are looked up by indexes, however few there are.
+-- one behind the lock. A line that could not be read has the `field` and the `reason` for which it is refused. A
+-- refused line changes nothing; the others are done. The row of the import moves on in the same transaction, so another
+-- run begins behind the last line that was done. 409 means that it is somewhere else. Plans are kept while tables grow
+-- from nothing, so records are looked up by indexes, however few there are.
 create function import_records(request request) returns outcome
   language plpgsql
   set plan_cache_mode = force_generic_plan
@@ -360,14 +362,17 @@ create function import_records(request request) returns outcome
     from (
       select distinct on (line) *
       from (
-        select line, 'refused', field, reason, 0
-        from jsonb_to_recordset(input -> 'refusals') as unread (line bigint, field text, reason text)
+        select number, 'refused', field, reason, 0
+        from jsonb_to_recordset(input -> 'lines') as unread (number bigint, field text, reason text)
+        where reason is not null
         union all
         select line, operation, format(input -> 'fields' ->> column_name, place - 1), reason, rank
         from
-          import_lines(
-            array(select line from jsonb_populate_recordset(cast(null as import_line), input -> 'lines') as line)
-          ) with ordinality as outcome (line, operation, column_name, place, reason, rank)
+          import_lines(array(
+            select line
+            from jsonb_populate_recordset(cast(null as import_line), input -> 'lines') as line
+            where object is not null
+          )) with ordinality as outcome (line, operation, column_name, place, reason, rank)
       ) as listed (line, operation, field, reason, rank)
       order by line, rank
     ) as first;
@@ -379,8 +384,6 @@ create function import_records(request request) returns outcome
       lines = cast(input ->> 'last' as bigint),
       added = added + added_count,
       changed = changed + changed_count,
-      unchanged = unchanged + cast(input -> 'count' as bigint) - added_count - changed_count
-        - jsonb_array_length(new_refusals),
       refused = refused + jsonb_array_length(new_refusals),
       refusals = jsonb_path_query_array(refusals || new_refusals, '$[0 to 99]'),
       is_done = cast(input ->> 'isDone' as boolean),

@@ -190,12 +190,12 @@ const rowOf = (columns: readonly Column[], value: unknown) =>
   Object.fromEntries(
     columns.flatMap(({ field, name }) => {
       const content: unknown = field === undefined ? value : Object(value)[field];
-      return content === undefined || name === "id" ? [] : [[name, content]];
+      return content === undefined ? [] : [[name, content]];
     }),
   );
 
 /** A line as the database function takes it (lib/changes/import-lines.sql). */
-export function storedLine(number: number, { kind, ...fields }: CatalogueLine) {
+export function storedLine({ kind, ...fields }: CatalogueLine) {
   const { table, columns, lists } = kinds[kind];
   const elements = lists.flatMap(({ field, order, columns: within, ...list }) => {
     const said: unknown = Object(fields)[field];
@@ -204,9 +204,7 @@ export function storedLine(number: number, { kind, ...fields }: CatalogueLine) {
     return [[list.table, [...new Set(said)].map((element, position) => ({ ...rowOf(within, element), position }))]];
   });
   return {
-    number,
     table_name: table,
-    external_id: "id" in fields ? `${fields.id}` : Object(fields).externalId,
     made: "externalId" in fields ? slugOf(nameOf(fields), kind) : undefined,
     object: rowOf(columns, fields),
     lists: Object.fromEntries(elements),

@@ -28,34 +28,28 @@ export interface Start {
 
 /** A line break ends a line; the last line may do without. */
 export async function* linesIn(pieces: AsyncIterable<Buffer>, start: Start): AsyncGenerator<FileLine> {
-  let number = start.lines;
-  let { position } = start;
+  let { position, lines } = start;
+  /** How far the file is read. */
+  let read = position;
   let rest: Buffer = Buffer.alloc(0);
-  /** Bytes of a line that is too long, which are not stored. */
-  let dropped = 0;
-  const line = (bytes: Buffer, breakBytes: number): FileLine => {
-    const begin = position;
-    position += dropped + bytes.length + breakBytes;
-    number += 1;
-    const content = dropped + bytes.length > lineBytesMax ? tooLong : contentOf(bytes, begin === 0);
-    dropped = 0;
-    return { number, start: begin, end: position, content };
+  const lineUntil = (end: number, bytes: Buffer): FileLine => {
+    const content = end - position > lineBytesMax ? tooLong : contentOf(bytes, position === 0);
+    const line = { number: ++lines, start: position, end, content };
+    position = end;
+    return line;
   };
   for await (const piece of pieces) {
     let from = 0;
     for (let at = piece.indexOf(newline); at >= 0; at = piece.indexOf(newline, from)) {
-      const tail = piece.subarray(from, at);
-      yield line(rest.length > 0 ? Buffer.concat([rest, tail]) : tail, 1);
+      yield lineUntil(read + at + 1, Buffer.concat([rest, piece.subarray(from, at)]));
       rest = Buffer.alloc(0);
       from = at + 1;
     }
-    rest = Buffer.concat([rest, piece.subarray(from)]);
-    if (dropped + rest.length > lineBytesMax) {
-      dropped += rest.length;
-      rest = Buffer.alloc(0);
-    }
+    read += piece.length;
+    // Of a line that is too long no more is stored.
+    rest = read - position > lineBytesMax ? Buffer.alloc(0) : Buffer.concat([rest, piece.subarray(from)]);
   }
-  if (dropped + rest.length > 0) yield line(rest, 0);
+  if (read > position) yield lineUntil(read, rest);
 }
 
 const refused = (reason: string): Refusal => ({ field: null, reason: `expected ${reason}` });

@@ -69,18 +69,15 @@ async function importBatch(
   { source, by, reason }: ImportInput,
   context: Pick<OperatorContext, "change" | "log">,
 ): Promise<boolean> {
-  const refusals = lines.flatMap(({ number, content }) => (isRefusal(content) ? { line: number, ...content } : []));
   const { status, result } = await context.change("import_records", {
     source,
     by,
     reason,
-    count: lines.length,
     last: lines.at(-1)?.number ?? 0,
     position: lines[0]?.start ?? 0,
     end: lines.at(-1)?.end ?? 0,
     isDone: isLast,
-    refusals,
-    lines: lines.flatMap(({ number, content }) => (isRefusal(content) ? [] : storedLine(number, content))),
+    lines: lines.map(({ number, content }) => ({ number, ...(isRefusal(content) ? content : storedLine(content)) })),
     fields: fieldsOfColumns,
   });
   if (status === 409) return false;
