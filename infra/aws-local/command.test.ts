@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { RDSData } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startPostgres } from "./postgres/server.ts";
+import { runningPostgres } from "./postgres/cluster.ts";
 import { buffered } from "./test/functions.ts";
 import { restApi, served } from "./test/rest-api.ts";
 
@@ -111,7 +111,7 @@ describe("aws-local data-api", () => {
     return (await client.executeStatement({ resourceArn, secretArn, database, sql })).records;
   };
 
-  it("responds with what it prints, and keeps its data where it is told to", async () => {
+  it("responds with what it prints, keeps its data where it is told to, or uses another PostgreSQL", async () => {
     const first = await start("data-api", "--data", "kept");
     await select(first.variables, "create table things (name text)");
     await first.stop();
@@ -121,21 +121,15 @@ describe("aws-local data-api", () => {
     expect(await select(second.variables, "select rolsuper from pg_roles where rolname = current_user")).toEqual([
       [{ booleanValue: false }],
     ]);
-    await second.stop();
+    const url = await runningPostgres(join(directory, "kept/postgres"));
+    const third = await start("data-api", "--database", `${url}/template1`);
+    expect(await select(third.variables, "select current_database()::text as name")).toEqual([
+      [{ stringValue: "template1" }],
+    ]);
+    await Promise.all([second.stop(), third.stop()]);
 
     await write("kept/postgres/PG_VERSION", "17\n");
     const error = await fail("data-api", "--data", "kept");
     expect(error).toMatch(/^PostgreSQL does not start over \S+kept\/postgres: .*version 17.*\n$/);
-  });
-
-  it("uses another PostgreSQL, with its user and database", async () => {
-    const postgres = await startPostgres({ directory: join(directory, "another"), durable: false });
-    const { variables, stop } = await start("data-api", "--database", `${postgres.url}/template1`);
-
-    expect(await select(variables, "select current_database()::text as name")).toEqual([
-      [{ stringValue: "template1" }],
-    ]);
-    await stop();
-    await postgres.stop();
   });
 });
