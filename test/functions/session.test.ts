@@ -125,6 +125,9 @@ describe("GET /sign-in/callback", () => {
     const { user, expires } = await sessionOf(browser);
     expect(user.id).toBe(ada.id);
     expect((Date.parse(expires) - Date.now()) / 86_400_000).toBeCloseTo(30, 1);
+    const [change] = await stack.sql`select endpoint, caller_id, result from changes order by id desc limit 1`;
+    expect(change).toMatchObject({ endpoint: "sign-in/callback", caller_id: ada.id });
+    expect(Date.parse(change?.result)).toBe(Date.parse(expires));
   });
 
   it("returns 302 to each of several windows that have begun at once, with a session for whom each has chosen", async () => {
