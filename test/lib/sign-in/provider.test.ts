@@ -277,11 +277,6 @@ describe("The provider's response", () => {
 });
 
 describe("A provider", () => {
-  afterEach(async () => {
-    variables = {};
-    await stack.lambda.renew();
-  });
-
   it("gets no other request again after an invented code", async () => {
     await stack.lambda.renew();
     for (let each = 0; each < 3; each++)
@@ -318,6 +313,8 @@ describe("A provider", () => {
 
     await round();
 
+    variables = {};
+    await stack.lambda.renew();
     const credentials = atob(requestsTo("/token")[0]?.authorization.replace("Basic ", "") ?? "");
     expect(credentials.replace(/:[\w-]+$/, "")).toBe(sent);
   });
