@@ -24,7 +24,7 @@ const longTests = [
   "lib/migrations/migrate",
   "lib/migrations/roles",
   "lib/migrations/deployments-and-passwords",
-  "functions/ops/release-on-deploy",
+  "functions/ops/trials",
 ].map((name) => join(import.meta.dirname, "test", `${name}.test.ts`));
 
 /** Without results of an earlier run, Vitest starts with the largest files; a long one that starts last runs alone. */

@@ -265,16 +265,3 @@ describe("ops-link-identity", () => {
     await expectUnchanged(() => invoke(payload), failed(expect.stringMatching(/^Invalid payload: /)));
   });
 });
-
-describe("A function that fails", () => {
-  it("reports the line of its TypeScript source", async () => {
-    stack.dataApi.intercept(() => ({ kind: "error", status: 400, type: "BadRequestException" }));
-
-    const failed = await createUser({ username: "Grace" });
-
-    stack.dataApi.intercept(undefined);
-    expect(failed).toMatchObject({
-      error: { trace: expect.arrayContaining([expect.stringMatching(/lib\/data-api\/client\.ts:\d+:\d+\)?$/)]) },
-    });
-  });
-});
