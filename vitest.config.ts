@@ -15,7 +15,7 @@ const longTests = [
   "functions/long-lists",
   "functions/every-endpoint",
   "browser/docs",
-  "functions/ops/invalidate",
+  "functions/ops/invalidate-and-remove",
   "functions/ops/undo-property",
   "functions/ops/import",
   "lib/sign-in/provider",

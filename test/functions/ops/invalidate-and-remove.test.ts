@@ -1,7 +1,10 @@
+import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import sample from "../../../events/ops/invalidate-images.json" with { type: "json" };
+import { imageBucket } from "../../../infra/local/stage/functions.ts";
 import { type CloudFront, startCloudFront } from "../../support/cloudfront.ts";
-import { useStack } from "../../support/stack.ts";
+import { key } from "../../support/environment.ts";
+import { notedKeys, pairOf, useUploads } from "../../support/uploads.ts";
 
 const [distribution, imageDistribution] = ["E2QWRUHAPOMQZL", "E1IMAGESOFMINE"];
 const budget = 200;
@@ -12,7 +15,7 @@ let cloudFront: CloudFront;
 /** What happens while CloudFront accepts an invalidation. */
 let meanwhile: () => Promise<unknown>;
 let lines: Record<string, unknown>[];
-const stack = useStack({
+const stack = useUploads({
   timeouts,
   variables: () => ({
     API_DISTRIBUTION: distribution,
@@ -268,14 +271,14 @@ describe("ops-invalidate-images", () => {
   const bring = (...Records: object[]) => stack.lambda.invoke("ops-invalidate-images", { Records });
   const done = { result: { batchItemFailures: [] } };
 
-  it("invalidates the path of the removed object, and no other", async () => {
+  it("invalidates the path of the removed object, encoded as by browsers, stars, too, and no other", async () => {
     expect(await stack.lambda.invoke("ops-invalidate-images", sample)).toEqual(done);
+    await bring(removed("encoded", "avatars/a b&é*"));
 
+    const path = `POST /2020-05-31/distribution/${imageDistribution}/invalidation`;
     expect(cloudFront.requests).toMatchObject([
-      {
-        path: `POST /2020-05-31/distribution/${imageDistribution}/invalidation`,
-        items: ["/avatars/3f1c2f4e-7a55-4a53-9d0e-4d7c9a2b6c11.webp"],
-      },
+      { path, items: ["/avatars/3f1c2f4e-7a55-4a53-9d0e-4d7c9a2b6c11.webp"] },
+      { path, items: ["/avatars/a%20b%26%C3%A9%2A"] },
     ]);
   });
 
@@ -302,12 +305,6 @@ describe("ops-invalidate-images", () => {
     expect(references().size).toBe(2);
   });
 
-  it("encodes keys like browsers, and stars, too", async () => {
-    await bring(removed("one", "avatars/a b&é*"));
-
-    expect(items()).toEqual([["/avatars/a%20b%26%C3%A9%2A"]]);
-  });
-
   it.each([
     ["TooManyInvalidationsInProgress", 400, "Unavailable"],
     ["AccessDenied", 403, "AccessDenied"],
@@ -330,4 +327,85 @@ describe("ops-invalidate-images", () => {
       expect(items()).toEqual([["/avatars/a.webp"]]);
     },
   );
+});
+
+describe("ops-remove-images", () => {
+  beforeEach(async () => {
+    await stack.sql`update images_to_remove set remove_after = now()`;
+    await stack.sweep();
+    stack.dataApi.calls.length = 0;
+    stack.s3.requests.length = 0;
+  });
+
+  async function put(name: string): Promise<void> {
+    const client = new S3Client({ endpoint: stack.s3.url, credentials: key, forcePathStyle: true });
+    for (const Key of pairOf(name))
+      await client.send(new PutObjectCommand({ Bucket: imageBucket, Key, Body: "an image" }));
+  }
+
+  const listForRemoval = (key: string, minutes = -1) =>
+    stack.sql`
+      insert into images_to_remove (key, remove_after)
+      values (${key}, now() + make_interval(mins => ${minutes}))
+    `;
+
+  it("removes images that are due, in both sizes, and keeps the others", async () => {
+    for (const key of ["avatars/due.webp", "profiles/due.webp", "avatars/later.webp"]) await put(key);
+    await listForRemoval("avatars/due.webp");
+    await listForRemoval("profiles/due.webp");
+    await listForRemoval("avatars/later.webp", 30);
+
+    expect(await stack.sweep()).toEqual({ removed: 2, kept: 1 });
+
+    expect(await stack.keys()).toEqual(pairOf("avatars/later.webp").toSorted());
+    expect(await notedKeys(stack)).toEqual(["avatars/later.webp"]);
+  });
+
+  it("does nothing, in two statements and without S3, when there is nothing to do", async () => {
+    expect(await stack.sweep()).toEqual({ removed: 0, kept: 0 });
+
+    expect(stack.dataApi.calls).toHaveLength(2);
+    expect(stack.s3.requests).toEqual([]);
+  });
+
+  it("may run twice at once", async () => {
+    for (let number = 0; number < 20; number++) {
+      await put(`avatars/${number}.webp`);
+      await listForRemoval(`avatars/${number}.webp`);
+    }
+
+    const [one, other] = await Promise.all([stack.sweep(), stack.sweep()]);
+
+    expect(one.removed + other.removed).toBe(20);
+    await expect(stack.object("avatars/7.webp")).rejects.toThrow("The specified key does not exist.");
+    expect(await notedKeys(stack)).toEqual([]);
+  });
+
+  it("keeps images listed and fails when S3 fails", async () => {
+    await put("avatars/due.webp");
+    await listForRemoval("avatars/due.webp");
+    stack.s3.intercept(() => "refuse-before");
+
+    await expect(stack.sweep()).rejects.toThrow();
+    stack.s3.intercept(undefined);
+
+    expect(await notedKeys(stack)).toEqual(["avatars/due.webp"]);
+    expect(await stack.sweep()).toEqual({ removed: 1, kept: 0 });
+  });
+
+  it("goes through any number in batches, written or not, and keeps those listed that S3 does not delete", async () => {
+    await stack.sql`
+      insert into images_to_remove (key) select 'avatars/' || 1000 + number || '.webp' from generate_series(1, 600) as number
+    `;
+    const error = "<Error><Key>avatars/1007-256.webp</Key><Code>AccessDenied</Code></Error>";
+    stack.s3.intercept(() =>
+      stack.s3.requests.length === 1 ? { xml: `<DeleteResult>${error}</DeleteResult>` } : undefined,
+    );
+
+    expect(await stack.sweep()).toEqual({ removed: 599, kept: 1 });
+    expect(stack.s3.requests).toHaveLength(2);
+    expect(await notedKeys(stack)).toEqual(["avatars/1007.webp"]);
+    stack.s3.intercept(undefined);
+    expect(await stack.sweep()).toEqual({ removed: 1, kept: 0 });
+  });
 });
