@@ -266,22 +266,11 @@ create table publisher_relations (
     const text = slow();
 
     /** Runs something while the index cannot be finished. */
-    async function withLock<Result>(work: (release: () => void) => Promise<Result>): Promise<Result> {
-      const locked = Promise.withResolvers<void>();
-      const released = Promise.withResolvers<void>();
-      const other = sql.begin(async (run) => {
-        await run`lock table entries in row exclusive mode`;
-        locked.resolve();
-        await released.promise;
+    const withLock = (work: () => Promise<unknown>) =>
+      sql.begin(async (other) => {
+        await other`lock table entries in row exclusive mode`;
+        await work();
       });
-      await locked.promise;
-      try {
-        return await work(released.resolve);
-      } finally {
-        released.resolve();
-        await other;
-      }
-    }
 
     const running = (seconds = 0) => sql`
     select from pg_stat_activity
@@ -314,17 +303,17 @@ create table publisher_relations (
     });
 
     it("goes on after its call has timed out, and is watched until it is done by all runs that have time", async () => {
-      const outcomes = await withLock(async (release) => {
-        const both = Promise.all([migrateTo(text), migrateTo(text)]);
+      const runs: Promise<string[]>[] = [];
+      await withLock(async () => {
+        runs.push(migrateTo(text), migrateTo(text));
         await expect.poll(() => running(callSeconds + 0.5)).toHaveLength(1);
         await expect(migrateTo(text, longAgo())).rejects.toThrow(
           /^Migration 90-index has been running for 0 minutes; run ops-migrate or the deployment again/,
         );
         expect(begun()).toBe(1);
-        release();
-        return await both;
       });
 
+      const outcomes = await Promise.all(runs);
       expect(outcomes.flat()).toEqual(["90-index"]);
       expect(await index()).toEqual([{ valid: true }]);
       // It ended unheard, so it was sent again, which had nothing to do.
