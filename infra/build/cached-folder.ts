@@ -53,7 +53,7 @@ setInterval(() => {
 
 async function hashOf(inputs: readonly string[]): Promise<string> {
   const files = globSync(
-    inputs.flatMap((each) => [each, `${each}/**/*.{ts,tsx,js,sql,json,jsonl}`]),
+    inputs.flatMap((each) => [each, `${each}/**/*.{ts,tsx,js,css,sql,json,jsonl}`]),
     { cwd: root },
   );
   const hash = createHash("sha256").update(root);

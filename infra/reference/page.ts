@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -10,6 +11,8 @@ export const scalarFile = join(
   dirname(fileURLToPath(import.meta.resolve("@scalar/fastify-api-reference"))),
   "js/standalone.js",
 );
+
+const style = readFileSync(join(import.meta.dirname, "page.css"), "utf8");
 
 export interface ReferenceOptions {
   /** The path of `openapi.json` and `scalar.js`, with a slash at its end. Empty if they are beside the page. */
@@ -46,7 +49,7 @@ export function referencePage({ base, signIn, api }: ReferenceOptions): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Colophon: the interface</title>
 <link rel="icon" href="data:,">
-<style>${style(signIn !== undefined)}</style>
+<style>${style}</style>
 </head>
 <body>${signIn ? control : ""}
 <noscript><main>This page needs JavaScript.</main></noscript>
@@ -98,45 +101,6 @@ const showCaller = async () => {
 };
 showCaller();
 addEventListener("focus", showCaller);
-`;
-
-/**
- * Scalar's own fields for a token are hidden: a browser sends the cookie that it has, and scripts cannot send another.
- * Who is signed in stays in sight while a request is being tried. Some of Scalar's colours have less contrast than people
- * need (WCAG 1.4.3). Its tables break words to fit; these scroll instead.
- */
-const style = (hasHeader: boolean) => `
-body { margin: 0 }
-.scalar-reference-intro-auth, [selectedsecurityschemes] { display: none !important }
-:root { --scalar-custom-header-height: ${hasHeader ? 44 : 0}px }
-.light-mode {
-  --scalar-color-2: #666; --scalar-color-3: #666;
-  --scalar-color-blue: #0067a8; --scalar-color-green: #00754a; --scalar-color-red: #c80000;
-  --scalar-color-orange: #a83e00
-}
-.dark-mode { --scalar-color-3: #8f8f8f; --scalar-color-red: #ff6060 }
-.caller {
-  position: sticky; top: 0; z-index: 100000; box-sizing: border-box; height: 44px; padding: 0 24px;
-  width: calc(100% - 56px); /* beside the button that closes a request, which is above the bar behind */
-  display: flex; gap: 10px; align-items: center; font: 14px system-ui, sans-serif;
-  color: var(--scalar-color-1, #1b1b1b); background: var(--scalar-background-1, #fff);
-}
-.caller button { font: inherit; padding: 3px 6px }
-body:has(.caller)::before {
-  content: ""; position: fixed; z-index: 2; inset: 0 0 auto; height: 44px; background: var(--scalar-background-1, #fff);
-}
-.caller, .caller button { white-space: nowrap }
-.caller b { overflow: hidden; text-overflow: ellipsis }
-.introduction-section .section-column { min-width: 0 }
-@media (max-width: 600px) { .caller { padding: 0 12px; gap: 6px } }
-@media (min-width: 1001px) {
-  .introduction-section .section-column:first-child { flex: 1 }
-  .introduction-section .section-column:last-child { flex: 0 0 320px }
-}
-#reference .t-doc__header .whitespace-nowrap { min-width: 0; overflow: hidden; text-overflow: ellipsis }
-#reference .markdown table { display: block; overflow-x: auto }
-#reference .markdown table :is(th, td) { min-width: 5em; word-break: normal; overflow-wrap: normal }
-#reference .markdown table :is(th, td) code { white-space: nowrap }
 `;
 
 const control = `
