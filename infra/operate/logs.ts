@@ -107,45 +107,35 @@ const datesSince = (from: number): string[] =>
 
 /** The lines with the id of a request, and those of Lambda about the invocations that served it. */
 async function readRequest(client: CloudWatchLogsClient, stage: StageSettings, id: string, from: number) {
-  const logs = [functionLog(stage.name), functionLog(databaseOwner(stage))];
-  const about = (filterPattern: string, groups = logs) =>
-    groups.map((logGroupName) => ({ logGroupName, filterPattern }));
-  const found = await read(client, about(`"${id}"`, [accessLog(stage), ...logs]), from);
-  const invocations = new Set(found.flatMap((line) => (line.isAccess ? [] : (invocationOf(line) ?? []))));
-  invocations.delete(id);
-  if (invocations.size === 0) return found;
-  const more = await read(client, about([...invocations].map((each) => `?"${each}"`).join(" ")), from);
-  return sorted([...new Map([...found, ...more].map((line) => [line.eventId, line])).values()]);
+  const logs = [accessLog(stage), functionLog(stage.name), functionLog(databaseOwner(stage))];
+  const readAbout = (filterPattern: string) => {
+    const searches = logs.map((logGroupName) => ({ logGroupName, filterPattern }));
+    return read(client, searches, from);
+  };
+  const found = await readAbout(`"${id}"`);
+  const ids = new Set([id, ...found.flatMap((line) => invocationOf(line) ?? [])]);
+  return ids.size === 1 ? found : await readAbout([...ids].map((each) => `?"${each}"`).join(" "));
 }
 
 /** Oldest first. */
-async function read(client: CloudWatchLogsClient, searches: readonly Search[], startTime: number): Promise<LogLine[]> {
-  const lines: LogLine[] = [];
-  for (const search of searches) {
-    const isAccess = search.logGroupName?.endsWith("/access") === true;
+async function read(client: CloudWatchLogsClient, searches: readonly Search[], startTime: number) {
+  const lines: FilteredLogEvent[] = [];
+  for (const search of searches)
     for await (const { events = [] } of paginateFilterLogEvents({ client }, { startTime, ...search }))
-      lines.push(...events.map((each) => ({ ...each, isAccess })));
-  }
-  return sorted(lines);
-}
-
-const sorted = (lines: readonly LogLine[]) =>
-  lines.toSorted((one, other) => (one.timestamp ?? 0) - (other.timestamp ?? 0));
-
-/** A line of a log of CloudWatch, and what kind of log that is. */
-interface LogLine extends FilteredLogEvent {
-  readonly isAccess: boolean;
+      lines.push(...events);
+  return lines.toSorted((one, other) => (one.timestamp ?? 0) - (other.timestamp ?? 0));
 }
 
 /** The id of the invocation that a line of a function is about, as Node's runtime, lib/http/log.ts and Lambda write it. */
-const invocationOf = ({ message = "" }: LogLine): string | undefined =>
+const invocationOf = ({ message = "" }: FilteredLogEvent): string | undefined =>
   /(?:^\S+Z\t|"invocationId":"|\bRequestId: )([\w-]+)/.exec(message)?.[1];
 
 /** A line as people can read it; undefined if it says nothing. */
-function readableLine(line: LogLine, options: { readonly requestIds: boolean }): string | undefined {
-  const { timestamp = 0, message = "", isAccess } = line;
-  const head = `${new Date(timestamp).toISOString()} ${isAccess ? "gateway" : functionOf(line)}`;
-  if (isAccess) return readable(accessText(message), { ...options, head });
+function readableLine(line: FilteredLogEvent, options: { readonly requestIds: boolean }): string | undefined {
+  const { timestamp = 0, message = "", logStreamName = "" } = line;
+  const name = functionOf(logStreamName);
+  const head = `${new Date(timestamp).toISOString()} ${name ?? "gateway"}`;
+  if (name === undefined) return readable(accessText(message), { ...options, head });
   if (/^(?:START|END|INIT_START) /.test(message)) return undefined;
   // Node's runtime writes time, id of the invocation and level before what it logs itself, as for an uncaught error.
   const text = message.replace(/^\S+Z\t[\w-]+\t[A-Z]+\t/, "").trimEnd();
@@ -153,9 +143,12 @@ function readableLine(line: LogLine, options: { readonly requestIds: boolean }):
   return shown === text ? `${head} ${text.replaceAll("\t", " ")}` : shown;
 }
 
-/** A stream is named after day, function, version and environment: `2026/11/23/colophon-prod-session[7]0f3a…`. */
-const functionOf = ({ logStreamName = "" }: LogLine): string =>
-  /\/([\w-]+)\[/.exec(logStreamName)?.[1]?.replace(/^colophon-[a-z0-9]+-/, "") ?? logStreamName;
+/**
+ * A stream of functions is named after day, function, version and environment:
+ * `2026/11/23/colophon-prod-session[7]0f3a…`. One of the access log has no such name.
+ */
+const functionOf = (logStreamName: string): string | undefined =>
+  /\/(?:colophon-[a-z0-9]+-)?([\w-]+)\[/.exec(logStreamName)?.[1];
 
 /** A line of the access log (infra/stacks/api/rest-api.ts) with the names that functions use. */
 function accessText(message: string): string {
