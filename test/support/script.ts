@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { join } from "node:path";
+import { join, resolve as resolvePath } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -18,7 +18,7 @@ export const runScript = (
   { cwd, env, by = [], typed = "" }: ScriptOptions = {},
 ) =>
   new Promise<{ code: number; output: string; complaint: string }>((resolve) => {
-    const [program = "", ...all] = [...by, process.execPath, join(root, script), ...words];
+    const [program = "", ...all] = [...by, process.execPath, resolvePath(root, script), ...words];
     const options = { cwd, env: { ...process.env, ...env } };
     const child = execFile(program, all, options, (error, output, complaint) =>
       resolve({ code: Number(error?.code ?? 0), output, complaint }),
