@@ -11,7 +11,7 @@ export type Responder = (response: ServerResponse, request: IncomingMessage) => 
 export type HostileProvider = Awaited<ReturnType<typeof startHostileProvider>>;
 
 /** A provider of OpenID Connect that signs whatever a test wants, and responds as the test wants. */
-export async function startHostileProvider() {
+async function startHostileProvider() {
   const server = createServer((request, response) => {
     respond(request, response).catch((error: unknown) => response.destroy(error as Error));
   });

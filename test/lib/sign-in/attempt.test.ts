@@ -21,15 +21,32 @@ import { unchanged } from "../../support/unchanged.ts";
 let hostile: HostileStack;
 let stack: Stack;
 let key: string;
+let variables: Readonly<Record<string, string>> = {};
 
 beforeAll(async () => {
-  hostile = await startHostileStack();
+  hostile = await startHostileStack({ variables: () => variables });
   ({ stack } = hostile);
   const client = new SecretsManagerClient();
   key = (await client.send(new GetSecretValueCommand({ SecretId: signInArns.key }))).SecretString ?? "";
 });
 
 afterAll(() => hostile.close());
+
+it("The session's cookie replaces those of the domains that the stage may have had before", async () => {
+  variables = { SIGN_IN_API_ADDRESS: "https://v1.api.example.com", SIGN_IN_COOKIE_DOMAIN: "example.com" };
+  await stack.lambda.renew();
+  const browser = openBrowser();
+
+  const { headers } = await comeBack(hostile, browser, bindingIn(await begin(stack, browser)));
+
+  variables = {};
+  await stack.lambda.renew();
+  const deleted = ["", "; Domain=v1.api.example.com", "; Domain=api.example.com"];
+  expect(headers.getSetCookie().filter((each) => each.startsWith("refreshToken="))).toEqual([
+    ...deleted.map((domain) => `refreshToken=; Max-Age=0${domain}; Path=/; HttpOnly; Secure; SameSite=Lax`),
+    expect.stringMatching(/^refreshToken=[^;]+; Max-Age=2592000; Domain=example\.com; Path=/),
+  ]);
+});
 
 interface Forgery {
   readonly secondsAgo?: number;
