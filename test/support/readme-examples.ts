@@ -12,10 +12,10 @@ export async function readmeExample(heading: string): Promise<string> {
   return code;
 }
 
-/** Code with the client in it, for the service at this URL. */
-export async function bundled(code: string, url: string, options: { format: "esm" } | { globalName: string }) {
+/** A script with the client in it, for the service at this URL, whose exports are an object of this name. */
+export async function bundled(code: string, url: string, globalName: string) {
   const contents = code.replaceAll("http://localhost:3000", url);
   const stdin = { contents, loader: "ts", resolveDir: folder } as const;
-  const { outputFiles } = await build({ stdin, bundle: true, write: false, ...options });
+  const { outputFiles } = await build({ stdin, bundle: true, write: false, globalName });
   return outputFiles[0]?.text ?? "";
 }

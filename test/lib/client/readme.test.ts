@@ -14,7 +14,7 @@ import { useStack } from "../../support/stack.ts";
 
 /*
  * The package, and the examples of its README, those that it links to, and those of the guide and the document: they are
- * compiled, run, and compared with what they are to change. Panel and website also run in a browser (test/browser).
+ * compiled, run, and compared with what they are to change. The panel runs in a browser (test/browser).
  */
 
 const root = join(import.meta.dirname, "../../..");
