@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { publicReads } from "../../infra/api/public-reads.ts";
 import { type ApiGateway, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { localDocument } from "../../infra/local/stage/document.ts";
@@ -20,8 +20,6 @@ let stack: Stack;
 let gateway: ApiGateway;
 let cache: SharedCache;
 let administrator: Person;
-/** The requests that reached the origin. */
-let forwarded: { readonly url: string; readonly headers: string }[];
 
 beforeAll(async () => {
   if (!hasSharedCache) return;
@@ -31,12 +29,6 @@ beforeAll(async () => {
     lambda: stack.lambda,
     document: localDocument({ allowedOrigins: [panelOrigin], edge: true }),
     apiKeys: [key, nextKey],
-    pages: [
-      ({ url = "", rawHeaders }) => {
-        forwarded.push({ url, headers: rawHeaders.join(" ") });
-        return false;
-      },
-    ],
   });
   cache = await startSharedCache(gateway.url, publicReads(endpoints), { key });
 });
@@ -45,10 +37,6 @@ afterAll(async () => {
   await cache?.close();
   await gateway?.close();
   await stack?.close();
-});
-
-beforeEach(() => {
-  forwarded = [];
 });
 
 const cookie = () => ({ Cookie: `refreshToken=${administrator.token}` });
@@ -84,77 +72,24 @@ describe.skipIf(!hasSharedCache)("The door behind the edge", () => {
   });
 });
 
-describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () => {
-  it("responds from the cache as long as it may, then with the stale copy while it asks the origin", async () => {
-    const { id, slug } = await aContributor(stack.sql, { first_name: "Before" });
-    const read = () => cache.send(`/contributor/slug/${slug}`);
-    const named = (first_name: string) => expect.stringContaining(`"first_name":"${first_name}"`);
-
-    expect(await read()).toMatchObject({ cache: "MISS", status: 200, text: named("Before") });
-    await stack.sql`update contributors set first_name = 'After' where id = ${id}`;
-    await cache.advance(day - 1);
-    expect(await read()).toMatchObject({ cache: "HIT", text: named("Before") });
-    await cache.advance(2);
-    expect(await read()).toMatchObject({ cache: "STALE", text: named("Before") });
-    await expect.poll(async () => (await read()).text).toEqual(named("After"));
-
-    expect(forwarded).toHaveLength(2);
-  });
-
-  it("has only the declared parameters and gzip in its cache key, and sends nothing else of a visitor", async () => {
-    const { slug } = await aContributor(stack.sql);
-    const secrets = {
-      ...cookie(),
-      Origin: "https://secret.example.com",
-      Referer: "https://secret.example.com/",
-      Authorization: "secret",
-      "User-Agent": "secret",
-      "X-Forwarded-Host": "secret.example.com",
-      "X-Secret": "secret",
-      "If-None-Match": '"secret"',
-    };
-    for (const [path, undeclared] of [
-      ["/contributors?client=1&limit=5", ["&secret=mail", "&LIMIT=7", "&limit_=8", "&callback=secret&_=1"]],
-      [`/contributor/slug/${slug}`, ["?secret=1"]],
-    ] as const) {
-      expect(await cache.send(`${path}${undeclared[0]}`, { headers: secrets })).toMatchObject({ cache: "MISS" });
-      for (const search of ["", ...undeclared])
-        expect(await cache.send(`${path}${search}`)).toMatchObject({
-          cache: "HIT",
-          text: expect.not.stringContaining("secret"),
-        });
-    }
-    await cache.send("/contributor/random?secret=1", { headers: secrets });
-    expect(forwarded).toHaveLength(3);
-    expect(JSON.stringify(forwarded)).not.toMatch(/secret|refreshToken/);
-
-    const read = (search: string, headers = {}) => cache.send(`/contributors?client=1&limit=5${search}`, { headers });
-    for (const search of ["&offset=1", "&search=a", "&order=name-desc", "&lang=de"])
-      expect(await read(search)).toMatchObject({ cache: "MISS" });
-    expect(await read("", { "Accept-Encoding": "br, gzip" })).toMatchObject({ cache: "MISS" });
-    expect(await read("", { "Accept-Encoding": "gzip, deflate" })).toMatchObject({ cache: "HIT" });
-  });
-
-  it("does not cache administrative responses, random slugs and errors", async () => {
-    const { id } = await aContributor(stack.sql, { first_name: "Administered" });
-    const paths = [
-      "/admin-contributors?client=1",
-      `/admin-contributors/id/${id}`,
-      "/admin-users",
-      "/contributor/random?client=1",
-      "/contributor/slug/nobody",
-      "/contributor/slug",
-      "/contributors?limit=x",
-      "/nowhere",
-    ];
-    const results = [];
-    for (const path of [...paths, ...paths]) results.push(await cache.send(path, { headers: cookie() }));
-
-    const statuses = [200, 200, 200, 200, 404, 400, 400, 404];
-    expect(results.map(({ status }) => status)).toEqual([...statuses, ...statuses]);
-    expect(forwarded.map(({ url }) => url)).toEqual([...paths, ...paths]);
-    for (const { headers } of results) expect(headers["x-cache"] ?? "MISS").toBe("MISS");
-  });
+it.skipIf(!hasSharedCache)("A shared cache keeps no administrative responses, random slugs and errors", async () => {
+  const { id } = await aContributor(stack.sql, { first_name: "Administered" });
+  const statuses: Readonly<Record<string, number>> = {
+    "/admin-contributors?client=1": 200,
+    [`/admin-contributors/id/${id}`]: 200,
+    "/admin-users": 200,
+    "/contributor/random?client=1": 200,
+    "/contributor/slug/nobody": 404,
+    "/contributor/slug": 400,
+    "/contributors?limit=x": 400,
+    "/nowhere": 404,
+  };
+  for (const [path, status] of Object.entries(statuses))
+    for (const _ of ["once", "again"])
+      expect(await cache.send(path, { headers: cookie() })).toMatchObject({
+        status,
+        cache: expect.toBeOneOf([undefined, "MISS"]),
+      });
 });
 
 /** At least one URL of every public read that may be cached. */
@@ -217,10 +152,8 @@ describe.skipIf(!hasSharedCache)("While the database is stopped", () => {
     await stack.postgres?.restart();
     await aContributor(stack.sql, { first_name: "Afterwards" });
 
-    expect(await cache.send("/contributors?client=1")).toMatchObject({
-      status: 200,
-      text: expect.stringContaining("Afterwards"),
-    });
+    const newest = () => cache.send("/contributors?client=1&limit=50&order=added-desc");
+    await expect.poll(async () => (await newest()).text).toContain("Afterwards");
     expect((await cache.send("/admin-contributors?client=1", { headers: cookie() })).status).toBe(200);
   });
 });
