@@ -3,17 +3,17 @@ import { compareCheckouts, compareWithFloor } from "./compare.ts";
 import { faults } from "./faults.ts";
 import { growth } from "./growth.ts";
 import { keeps, print, type Row } from "./measure.ts";
-import { type Stage, setTheStage } from "./stage.ts";
+import { withStage } from "./stage.ts";
 
 interface Chapter {
   readonly title: string;
-  readonly measure: (stage: () => Promise<Stage>, checkout: string) => Promise<Row[]>;
+  readonly measure: (checkout: string) => Promise<Row[]>;
 }
 
 const chapters: Readonly<Record<string, Chapter>> = {
   growth: {
     title: "Growth a hundredfold: p50 at a million records, compared with 10,000",
-    measure: async (stage) => await growth(await stage()),
+    measure: () => withStage(growth),
   },
   http: {
     title: "Requests a second: the whole local service, compared with node:http and the same statements",
@@ -21,11 +21,11 @@ const chapters: Readonly<Record<string, Chapter>> = {
   },
   faults: {
     title: "Writes while calls to the Data API fail: none is lost, none is done twice",
-    measure: async (stage) => await faults(await stage()),
+    measure: () => withStage(faults),
   },
   checkout: {
     title: "Lists and slugs, compared with another checkout",
-    measure: (_, checkout) => compareCheckouts(checkout),
+    measure: compareCheckouts,
   },
 };
 
@@ -39,21 +39,12 @@ const flags = { with: { type: "string", default: "." } } as const;
 await runCommand({ usage, flags, count: { min: 0, max: names.length } }, async ({ with: checkout }, requested) => {
   const unknown = requested.filter((each) => !names.includes(each));
   if (unknown.length > 0) throw new UsageError(`There is no chapter ${unknown.join(", ")}`);
-  let stage: Promise<Stage> | undefined;
-  const useStage = () => {
-    stage ??= setTheStage();
-    return stage;
-  };
   const results: Row[] = [];
-  try {
-    for (const [name, { title, measure }] of Object.entries(chapters)) {
-      if (requested.length > 0 && !requested.includes(name)) continue;
-      const rows = await measure(useStage, checkout);
-      print(title, rows);
-      results.push(...rows);
-    }
-  } finally {
-    await (await stage)?.close();
+  for (const [name, { title, measure }] of Object.entries(chapters)) {
+    if (requested.length > 0 && !requested.includes(name)) continue;
+    const rows = await measure(checkout);
+    print(title, rows);
+    results.push(...rows);
   }
   process.exit(results.every(keeps) ? 0 : 1);
 });

@@ -12,7 +12,7 @@ import { eventOf } from "../../infra/command/event.ts";
 import { defaultName } from "../../infra/local/database.ts";
 import type { Statement } from "../../infra/local/sql/query-plan.ts";
 import { startRecorder } from "../../infra/local/sql/sql.ts";
-import { comparison, rowsOf } from "./load.ts";
+import { comparison, type Load, rowsOf } from "./load.ts";
 import type { Row } from "./measure.ts";
 import { residentMegabytes } from "./processes.ts";
 
@@ -26,7 +26,6 @@ export interface Server {
 
 const root = join(import.meta.dirname, "../..");
 const contributors = 25_000;
-const connectionsOfLoads = [16, 1];
 
 /** Measures servers that end afterwards; `keep` takes each. Their data are in the directory. */
 async function withServers(
@@ -68,13 +67,12 @@ async function startService(data: string, checkout = root): Promise<Server> {
   return serverOf(child, port, Number(postmaster));
 }
 
-/** The statement that an endpoint sends for its sample event. */
-export interface Captured {
-  /** The endpoint's path in `functions`. */
+interface Request extends Omit<Load, "connections"> {
   readonly name: string;
-  /** Path and query of the request. */
-  readonly target: string;
-  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The sample event of an endpoint, and the statement that it sends for that. */
+export interface Captured extends Request {
   readonly statement: Statement;
 }
 
@@ -86,21 +84,34 @@ async function capture(names: readonly string[]): Promise<Captured[]> {
     const event = (await eventOf(name)) as APIGatewayProxyEvent & { readonly headers: Record<string, string> };
     const query = `${new URLSearchParams((event.queryStringParameters ?? {}) as Record<string, string>)}`;
     const [statement] = await recorder.statementsOf(name, event);
-    const target = query === "" ? event.path : `${event.path}?${query}`;
-    captured.push({ name, target, headers: event.headers, statement });
+    const path = query === "" ? event.path : `${event.path}?${query}`;
+    captured.push({ name, path, headers: event.headers, statement });
   }
   await recorder.close();
   return captured;
 }
 
-const slug = "contributor/slug";
-/** Milliseconds of Node's CPU: gateway, function and Data API together. */
-const slugProcessorMax = 1.5;
+/** Milliseconds of Node's CPU for a slug, over many connections: gateway, function and Data API together. */
+const processorMax: Readonly<Record<string, number>> = { "contributor/slug": 1.5 };
+
+/** Measures both with each request, over many connections and over one. */
+async function compare(ours: Server, theirs: Server, requests: readonly Request[]): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { name, ...request } of requests) {
+    for (const connections of [16, 1]) {
+      const compared = await comparison(ours, theirs, { ...request, connections });
+      rows.push(...rowsOf(`${name}, ${connections} connections`, compared));
+      const bound = connections > 1 && processorMax[name];
+      if (bound) rows.push({ what: "  Node's CPU a request", value: compared.node.ours / 1_000, unit: "ms", bound });
+    }
+  }
+  return rows;
+}
 
 /** Compares the whole local service with the least that sends the same statements (floor.ts), in turns. */
 export const compareWithFloor = () =>
   withServers(async (directory, keep) => {
-    const captured = await capture(["contributors/list", slug, "contributor/random", "admin-roles/list"]);
+    const captured = await capture(["contributors/list", "contributor/slug", "contributor/random", "admin-roles/list"]);
     const ours = await keep(startService(join(directory, "ours")));
     const startFloor = async () => {
       const databaseUrl = `${await runningPostgres(join(directory, "ours/postgres"))}/${defaultName}`;
@@ -108,26 +119,15 @@ export const compareWithFloor = () =>
       const [port] = await once(child, "message");
       return serverOf(child, port, ours.postmaster);
     };
-    const floor = await keep(startFloor());
-    const rows: Row[] = [];
-    for (const { name, target: path, headers } of captured) {
-      for (const connections of connectionsOfLoads) {
-        const compared = await comparison(ours, floor, { path, headers, connections });
-        rows.push(...rowsOf(`${name}, ${connections} connections`, compared));
-        if (name !== slug || connections === 1) continue;
-        const value = compared.node.ours / 1_000;
-        rows.push({ what: "  Node's CPU a request", value, unit: "ms", bound: slugProcessorMax });
-      }
-    }
-    return rows;
+    return await compare(ours, await keep(startFloor()), captured);
   });
 
-const requests = {
-  list: "/contributors?client=1&limit=50",
+const requests: readonly Request[] = [
+  { name: "list", path: "/contributors?client=1&limit=50" },
   // Names of as many made-up contributors as in checkouts that make up other names.
-  search: "/contributors?client=1&limit=50&search=oda",
-  slug: "/contributor/slug/made-up-777",
-};
+  { name: "search", path: "/contributors?client=1&limit=50&search=oda" },
+  { name: "slug", path: "/contributor/slug/made-up-777" },
+];
 const megabytesMax = 900;
 
 /** Compares `npm start` with that of another checkout, in turns. */
@@ -135,13 +135,7 @@ export const compareCheckouts = (checkout: string) =>
   withServers(async (directory, keep) => {
     const ours = await keep(startService(join(directory, "ours")));
     const theirs = await keep(startService(join(directory, "theirs"), resolve(checkout)));
-    const rows: Row[] = [];
-    for (const connections of connectionsOfLoads) {
-      for (const [name, path] of Object.entries(requests)) {
-        const compared = await comparison(ours, theirs, { path, connections });
-        rows.push(...rowsOf(`${name}, ${connections} connections`, compared));
-      }
-    }
+    const rows = await compare(ours, theirs, requests);
     const [value, other] = await Promise.all([ours, theirs].map(({ processId }) => residentMegabytes(processId)));
     rows.push({ what: `memory (theirs ${other?.toFixed(0)} MB)`, value: value ?? 0, unit: "MB", bound: megabytesMax });
     return rows;

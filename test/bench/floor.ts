@@ -15,9 +15,9 @@ const asText = { getTypeParser: () => (text: string) => text };
 const pool = new Pool({ connectionString: databaseUrl, max: 16, options: "-c TimeZone=UTC", types: asText });
 
 const prepared = new Map(
-  captured.map(({ name, target, statement }) => {
+  captured.map(({ name, path, statement }) => {
     const { text, values } = bind(statement.sql, statement.parameters);
-    return [target, { name, text, values: [...values], rowMode: "array" as const }];
+    return [path, { name, text, values: [...values], rowMode: "array" as const }];
   }),
 );
 

@@ -1,17 +1,14 @@
-/** A measured value and its limits. */
+/** A measured value. */
 export interface Row {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
   /** The most it may be. */
   readonly bound?: number;
-  /** The least it may be. */
-  readonly least?: number;
 }
 
 /** False for NaN, too. */
-export const keeps = ({ value, bound = Number.POSITIVE_INFINITY, least = Number.NEGATIVE_INFINITY }: Row): boolean =>
-  value <= bound && value >= least;
+export const keeps = ({ value, bound = Number.POSITIVE_INFINITY }: Row): boolean => value <= bound;
 
 export const median = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
@@ -45,13 +42,8 @@ export async function sideBySide(
 export function print(title: string, rows: readonly Row[]): void {
   console.log(`\n${title}`);
   for (const row of rows) {
-    const { what, value, unit } = row;
-    console.log(`  ${what.padEnd(72)} ${value.toFixed(2).padStart(10)} ${unit.padEnd(4)} ${verdictOn(row)}`);
+    const { what, value, unit, bound } = row;
+    const verdict = bound === undefined ? "" : `${keeps(row) ? "within" : "OVER"} ${bound}`;
+    console.log(`  ${what.padEnd(72)} ${value.toFixed(2).padStart(10)} ${unit.padEnd(4)} ${verdict}`);
   }
-}
-
-function verdictOn(row: Row): string {
-  if (row.bound !== undefined) return keeps(row) ? `within ${row.bound}` : `OVER ${row.bound}`;
-  if (row.least !== undefined) return keeps(row) ? `at least ${row.least}` : `UNDER ${row.least}`;
-  return "";
 }

@@ -13,6 +13,7 @@ import { settingsOf, variablesOf } from "../../infra/local/stage/functions.ts";
 import { newSecrets } from "../../infra/local/stage/secrets.ts";
 import { imageBaseUrl, key } from "../support/environment.ts";
 import { addUsers } from "../support/made-up-users.ts";
+import type { Row } from "./measure.ts";
 
 /** A catalogue, and the functions over it. */
 export interface Catalogue {
@@ -23,24 +24,29 @@ export interface Catalogue {
   readonly seconds: number;
 }
 
-export type Stage = Awaited<ReturnType<typeof setTheStage>>;
+export interface Stage {
+  readonly dataApi: Awaited<ReturnType<typeof startDataApi>>;
+  /** Makes a catalogue with so many contributors in the scope of client 1. */
+  catalogue(size: number): Promise<Catalogue>;
+}
 
 const roles = 200;
 
-/** Starts PostgreSQL and the Data API. Catalogues are made when they are first needed. */
-export async function setTheStage() {
+/** Measures something with a PostgreSQL and a Data API of its own. */
+export async function withStage(measure: (stage: Stage) => Promise<Row[]>): Promise<Row[]> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-bench-"));
   const server = await startPostgres({ directory: join(directory, "postgres") });
   const dataApi = await startDataApi({ databaseUrl: server.url, secrets: newSecrets(server.url), key });
   const { outdir } = await cachedBuild();
-  const made = new Map<number, Promise<Catalogue>>();
+  const lambdas: Lambda[] = [];
 
-  const make = async (size: number): Promise<Catalogue> => {
+  const catalogue = async (size: number): Promise<Catalogue> => {
     const database = `catalogue_${size}`;
     await withConnection(`${server.url}/postgres`, (client) => client.query(`create database ${database}`));
     const stage = { database, allowedOrigins: [], imageBaseUrl, uploads: false };
     const variables = { ...clientVariables(key, { dataApiUrl: dataApi.url }), ...variablesOf(stage) };
     const lambda = await startLambda({ outdir, settingsOf, variables, print: () => {} });
+    lambdas.push(lambda);
     const migrated = await lambda.invoke("ops-migrate", {});
     if ("error" in migrated) throw new Error(migrated.error.errorMessage);
     const databaseUrl = `${server.url}/${database}`;
@@ -55,19 +61,12 @@ export async function setTheStage() {
     return { lambda, databaseUrl, contributors, seconds };
   };
 
-  return {
-    dataApi,
-    /** A catalogue with so many contributors in the scope of client 1, which the first call makes. */
-    catalogue(size: number): Promise<Catalogue> {
-      const found = made.get(size) ?? make(size);
-      made.set(size, found);
-      return found;
-    },
-    async close() {
-      for (const each of made.values()) await (await each).lambda.close();
-      await dataApi.close();
-      await server.stop();
-      await rm(directory, { recursive: true, force: true });
-    },
-  };
+  try {
+    return await measure({ dataApi, catalogue });
+  } finally {
+    for (const lambda of lambdas) await lambda.close();
+    await dataApi.close();
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
 }
