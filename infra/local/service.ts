@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { finishSignIn } from "../../lib/contract/sign-in.ts";
 import { isAmong, isOrigin } from "../../lib/http/origins.ts";
 import type { PageHandler } from "../aws-local/api-gateway/server.ts";
 import { isFree } from "../aws-local/http/free-port.ts";
@@ -23,7 +22,7 @@ import { loopbackOrigins } from "./pages/origins.ts";
 import { providerPages, providerPath } from "./pages/provider.ts";
 import { openEdits } from "./rebuild-on-edit.ts";
 import { localDocument } from "./stage/document.ts";
-import { bucketsOf, settingsOf, signInClientId, variablesOf } from "./stage/functions.ts";
+import { bucketsOf, settingsOf, variablesOf } from "./stage/functions.ts";
 import { newSecrets, newSignInSecrets, signInArns } from "./stage/secrets.ts";
 
 export interface ServiceOptions extends DatabaseOptions {
@@ -99,13 +98,7 @@ export async function startService(options: ServiceOptions) {
         printRequests,
         reportForeignOrigins(allowedOrigins, report),
         options.panel === undefined ? docs("here", url) : docs("at the panel"),
-        providerPages({
-          issuer: signIn.issuer,
-          clientId: signInClientId,
-          clientSecret: texts[signInArns.client] ?? "",
-          redirectUris: [url, url.replace("localhost", "127.0.0.1")].map((each) => each + finishSignIn.path),
-          users,
-        }),
+        providerPages({ url, clientSecret: texts[signInArns.client] ?? "", users }),
         drawingPages(options.empty ? [] : [...covers(catalogue), ...(uploads ? [] : avatars(catalogue))]),
         ...(uploads && s3Url ? [imagePages(s3Url, key)] : []),
       ];

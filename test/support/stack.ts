@@ -12,15 +12,8 @@ import { type S3, startS3 } from "../../infra/aws-local/test/s3.ts";
 import { imagePages } from "../../infra/local/pages/images.ts";
 import { type ProviderUser, providerPages, providerPath } from "../../infra/local/pages/provider.ts";
 import { localDocument } from "../../infra/local/stage/document.ts";
-import {
-  bucketsOf,
-  settingsOf,
-  signInClientId,
-  signInVariables,
-  type Timeouts,
-} from "../../infra/local/stage/functions.ts";
+import { bucketsOf, settingsOf, signInVariables, type Timeouts } from "../../infra/local/stage/functions.ts";
 import { newSecrets, newSignInSecrets, signInArns } from "../../infra/local/stage/secrets.ts";
-import { finishSignIn } from "../../lib/contract/sign-in.ts";
 import { addClients } from "./catalogue.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { openDatabase, type Sql } from "./database.ts";
@@ -138,15 +131,7 @@ export async function startStack({
       invokeApi(lambda, key),
       ...(files ? [imagePages(files.s3.url, key)] : []),
       ...(typeof signIn === "object"
-        ? [
-            providerPages({
-              issuer,
-              clientId: signInClientId,
-              clientSecret: texts[signInArns.client] ?? "",
-              redirectUris: [url + finishSignIn.path],
-              users: signIn,
-            }),
-          ]
+        ? [providerPages({ url, clientSecret: texts[signInArns.client] ?? "", users: signIn })]
         : []),
     ],
   });

@@ -1,6 +1,8 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import { finishSignIn } from "../../../lib/contract/sign-in.ts";
 import type { PageHandler } from "../../aws-local/api-gateway/server.ts";
+import { signInClientId } from "../stage/functions.ts";
 
 /** A user who can sign in by one click. */
 export interface ProviderUser {
@@ -12,12 +14,10 @@ export interface ProviderUser {
 }
 
 export interface ProviderOptions {
-  /** Where the provider is: on this very server, under a path. */
-  readonly issuer: string;
-  readonly clientId: string;
+  /** The server that it is on, under a path. */
+  readonly url: string;
+  /** Of the service, its only client. */
   readonly clientSecret: string;
-  /** The only addresses to which it sends browsers back. */
-  readonly redirectUris: readonly string[];
   readonly users: readonly ProviderUser[];
 }
 
@@ -40,15 +40,17 @@ export function providerPages(options: ProviderOptions): PageHandler {
 async function open(options: ProviderOptions): Promise<PageHandler> {
   const { errors, Provider } = await import("oidc-provider");
   const { createMemoryAdapter } = await import("oidc-provider/lib/adapters/memory_adapter.js");
-  const { issuer, clientId, clientSecret, redirectUris, users } = options;
+  const { url, clientSecret, users } = options;
+  // Browsers are sent back to no other address.
+  const hosts = new Set([url, url.replace("localhost", "127.0.0.1")]);
   const configuration = {
     // The default one, which would warn that it forgets everything when the process ends.
     adapter: createMemoryAdapter(),
     clients: [
       {
-        client_id: clientId,
+        client_id: signInClientId,
         client_secret: clientSecret,
-        redirect_uris: [...redirectUris],
+        redirect_uris: [...hosts].map((host) => host + finishSignIn.path),
         id_token_signed_response_alg: "ES256",
       },
     ],
@@ -62,13 +64,13 @@ async function open(options: ProviderOptions): Promise<PageHandler> {
     findAccount: (_: unknown, id: string) => accountOf(users, id),
     // All that the service asks for, so people need not consent.
     async loadExistingGrant({ oidc }: { oidc: { session?: { accountId?: string } } }) {
-      const grant = new provider.Grant({ clientId, accountId: oidc.session?.accountId ?? "" });
+      const grant = new provider.Grant({ clientId: signInClientId, accountId: oidc.session?.accountId ?? "" });
       grant.addOIDCScope("openid email");
       await grant.save();
       return grant;
     },
   };
-  const provider = new Provider(issuer, configuration);
+  const provider = new Provider(url + providerPath, configuration);
   const respond = provider.callback();
   return async (request, response) => {
     const { url = "", headers } = request;
