@@ -157,8 +157,6 @@ const rolesNamed = async (name: string) => (await stack.sql`select from roles wh
 
 describe("A name", () => {
   it.each([
-    ["space between words", "Ursula K. Le Guin"],
-    ["255 characters", "n".repeat(255)],
     ["the space of a Japanese name", "手塚\u3000治虫"],
     ["marks that combine", "e\u0301"],
     ["a joiner between Arabic letters", "می\u200cخواهم"],
@@ -166,8 +164,7 @@ describe("A name", () => {
     ["a joiner behind the last virama", "അവന്\u200d"],
     ["a joiner before a virama", "র\u200d্যাচেল"],
     ["Adlam letters kept apart", "𞤀\u200c𞤁"],
-    ["emoji in sequence", "👩\u200d🚀 ❤\ufe0f 1\ufe0f\u20e3 🇯🇵"],
-    ["emoji in a longer sequence", "👩🏽\u200d❤\ufe0f\u200d💋\u200d👨🏻 🏳\ufe0f\u200d🌈"],
+    ["emoji in sequence", "👩🏽\u200d❤\ufe0f\u200d💋\u200d👨🏻 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3 🇯🇵"],
     ["an ideograph in one of its forms", "葛\u{e0100}城"],
     ["a Mongolian letter in one of its forms", "ᠮᠠ\u180b"],
   ])("may hold %s", async (_, name) => {
@@ -199,6 +196,7 @@ describe("A name", () => {
   });
 
   it.each([
+    ["case, also where a letter becomes two", "Straße \u0390\u03b0\u0149", "Straße \u0390\u03b0\u0149".toUpperCase()],
     ["a joiner", "کتاب\u200cخانه", "کتابخانه"],
     ["a variation selector", "❤\ufe0f of stone", "❤ of stone"],
     ["the number of blanks between words", "K  äse", "K äse"],
