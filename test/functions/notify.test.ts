@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { listenToClients } from "../../infra/aws-local/http/listen.ts";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { useAdministrator } from "../support/callers.ts";
@@ -15,10 +14,9 @@ import { latestChange, undo } from "../support/undo.ts";
 import { useUploads } from "../support/uploads.ts";
 
 let cloudFront: CloudFront;
-/** Stands in for Lambda; what it was asked, and how it returns. */
-let standIn: Awaited<ReturnType<typeof listenToClients>>;
+/** What Lambda's Invoke API was asked for, and how it responds; undefined for the real one. */
 let invocations: string[];
-let result: (response: ServerResponse) => unknown;
+let result: ((response: ServerResponse) => unknown) | undefined;
 /** Where functions look for Lambda. */
 let lambdaUrl: string;
 let warnings: Record<string, unknown>[];
@@ -26,6 +24,15 @@ let warnings: Record<string, unknown>[];
 const accept = (response: ServerResponse) => response.writeHead(202).end();
 
 const stack = useUploads({
+  pages: [
+    async (request, response) => {
+      if (!result || request.method !== "POST" || !request.url?.startsWith("/2015-03-31/")) return false;
+      const type = request.headers["x-amz-invocation-type"];
+      invocations.push(`${request.url} ${type} ${await text(request)}`);
+      result(response);
+      return true;
+    },
+  ],
   variables: () => ({
     INVALIDATE_FUNCTION: "ops-invalidate",
     AWS_ENDPOINT_URL_LAMBDA: lambdaUrl,
@@ -37,17 +44,11 @@ const administrator = useAdministrator(stack);
 
 beforeAll(async () => {
   cloudFront = await startCloudFront();
-  const server = createServer(async (request, response) => {
-    const body = await text(request);
-    if (request.method === "HEAD") return response.writeHead(403).end();
-    invocations.push(`${request.method} ${request.url} ${request.headers["x-amz-invocation-type"]} ${body}`);
-    result(response);
-  });
-  standIn = await listenToClients(server);
+  return () => cloudFront.close();
 });
 
 beforeEach(() => {
-  lambdaUrl = standIn.url;
+  lambdaUrl = stack.url;
   invocations = [];
   result = accept;
   warnings = [];
@@ -59,12 +60,7 @@ beforeEach(() => {
 
 afterEach(() => vi.restoreAllMocks());
 
-afterAll(async () => {
-  await standIn?.close();
-  await cloudFront?.close();
-});
-
-const notification = "POST /2015-03-31/functions/ops-invalidate/invocations Event {}";
+const notification = "/2015-03-31/functions/ops-invalidate/invocations Event {}";
 
 const add = (name: string, options: object = {}) =>
   administrator.call("admin-contributors/add", { body: { first_name: name }, ...options });
@@ -105,8 +101,7 @@ describe("A change of what the public reads", () => {
   });
 
   it("makes ops-invalidate invalidate, by the real Invoke API", async () => {
-    lambdaUrl = stack.url;
-    await stack.lambda.renew();
+    result = undefined;
     const { id } = await aContributor(stack.sql, { public: true });
     await stack.sql`delete from stale_tags`;
 
@@ -152,7 +147,6 @@ describe("A change by an operator", () => {
   });
 
   it("notifies nothing in a dry run, when it is refused, has a conflict, or changes nothing", async () => {
-    await stack.lambda.renew();
     const [keep, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
     const merging = { keep: keep.id, merge: [merged.id] };
     const { id } = await aContributor(stack.sql, { gender: "a" });
