@@ -93,13 +93,10 @@ describe.each([
   ["contributors", "first_name"],
   ["users", "username"],
 ] as const)("A merge patch of %s", (table, required) => {
-  it("returns 404 to nobody", async () => {
-    expect((await patch(table, 987_654_321, {})).status).toBe(404);
-  });
-
-  it("that names no field changes nothing", async () => {
+  it("that names no field changes nothing, and is 404 where there is no record", async () => {
     const { id } = await makers[table](stack.sql);
 
+    expect((await patch(table, 987_654_321, {})).status).toBe(404);
     for (const body of [{}, { unknown: 1, id: 1, slug: "x", version: 7 }])
       expect((await unchanged(stack, () => patch(table, id, body))).status).toBe(200);
   });
@@ -220,7 +217,7 @@ describe.each([
 
   const open = (as: string, query: Readonly<Record<string, string>> = {}, target = id) =>
     stack.call(`admin-${resource}/id`, { as, path: { id: target }, query });
-  const release = (as: string, target = id) => stack.call(`admin-${resource}/lock`, { as, path: { id: target } });
+  const release = (as: string) => stack.call(`admin-${resource}/lock`, { as, path: { id } });
   const lock = (by: { id: number }, minutes: number) => stack.sql`
     insert into ${identifier(locks)}
     ${row({ [owner]: id, editor_id: by.id, expires_at: new Date(Date.now() + minutes * 60_000) })}
@@ -324,24 +321,17 @@ describe.each([
     expect((await reply).body).toEqual(envelope(404, `${noun} not found`));
   });
 
-  describe(title, () => {
+  it(`are released by their holder alone, on this record alone: ${title} returns 200, also when there is none`, async () => {
+    const another = (await make()).id;
+    for (const each of [id, another]) await open(editor.token, {}, each);
     const released = envelope(200, "Lock released");
-    beforeEach(() => open(editor.token));
+    const recorded = await stack.sql`select id from changes`;
 
-    it("returns 200 and releases the caller's own lock, on this record alone, also when there is none", async () => {
-      const another = (await make()).id;
-      await open(editor.token, {}, another);
-      const recorded = await stack.sql`select id from changes`;
+    expect((await unchanged(stack, () => release(viewer.token))).body).toEqual(released);
+    for (const _ of ["first", "again"]) expect((await release(editor.token)).body).toEqual(released);
 
-      for (const _ of ["first", "again"]) expect((await release(editor.token)).body).toEqual(released);
-
-      expect([await lockOf(), await lockOf(another)]).toEqual([undefined, [editor.id, 15]]);
-      expect(await stack.sql`select id from changes`).toEqual(recorded);
-    });
-
-    it("returns 200 and leaves another person's lock", async () => {
-      expect((await unchanged(stack, () => release(viewer.token))).body).toEqual(released);
-    });
+    expect([await lockOf(), await lockOf(another)]).toEqual([undefined, [editor.id, 15]]);
+    expect(await stack.sql`select id from changes`).toEqual(recorded);
   });
 });
 
