@@ -1,12 +1,7 @@
+import { invoke } from "./invoke.ts";
 import type { Stack } from "./stack.ts";
 
-/**
- * The result of an operators' function.
- * @throws with its message if it fails
- */
+/** The result of an operators' function, whatever its shape. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read results of every shape
-export async function operate({ lambda }: Pick<Stack, "lambda">, name: string, payload: object = {}): Promise<any> {
-  const invocation = await lambda.invoke(name, payload);
-  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-  return invocation.result;
-}
+export const operate = (stack: Pick<Stack, "lambda">, name: string, payload: object = {}): Promise<any> =>
+  invoke(stack, name, payload);

@@ -3,20 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
-const parts = [
-  ...[".github", "events", "functions", "lib", "infra", "test"],
-  ...[".gitignore", "README.md", "biome.json", "cdk.json", "knip.json", "package.json", "package-lock.json"],
-  ...["redocly.yaml", "tsconfig.json", "vitest.config.ts"],
-];
+/** What git ignores, and git's own. */
+const left = /\/(?:\.git|node_modules|dist|cdk\.out|\.local|coverage)$/;
 
 /** Copies the project, so that a test can edit its files. Returns the folder, which the test removes. */
 export async function copyProject(): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), "colophon-project-"));
-  for (const part of parts)
-    await cp(join(root, part), join(copy, part), {
-      recursive: true,
-      filter: (source) => !source.endsWith("node_modules"),
-    });
+  await cp(root, copy, { recursive: true, filter: (source) => !left.test(source) });
   const modules = join(root, "node_modules");
   await mkdir(join(copy, "node_modules"));
   // With caches of its own.

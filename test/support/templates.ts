@@ -23,18 +23,11 @@ export interface Templates {
 
 /** Everything that the databases are made from. */
 const inputs = [
-  "functions/ops/import.ts",
-  "functions/ops/migrate.ts",
-  "infra/local/stage/secrets.ts",
-  "infra/local/demo",
+  "functions/ops",
   "infra/aws-local/postgres",
-  "lib/changes",
-  "lib/contract/permissions.ts",
-  "lib/data-api",
-  "lib/migrations",
-  "lib/operators",
-  "lib/contract/slug.ts",
-  "lib/http/token.ts",
+  "infra/local/demo",
+  "infra/local/stage/secrets.ts",
+  "lib",
   "package-lock.json",
   "test/support/templates.ts",
 ];
