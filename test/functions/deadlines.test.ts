@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { untilBlocked } from "../support/blocked.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { identifier, type Sql } from "../support/database.ts";
@@ -19,8 +19,6 @@ const stack = useStack({
   timeouts: { bufferedInMilliseconds: limit, longInMilliseconds: limit },
 });
 const administrator = useAdministrator(stack);
-
-beforeEach(() => () => stack.dataApi.intercept(undefined));
 
 const name = () => `late-${randomUUID()}`;
 const add = (role: string, as = administrator.token) =>

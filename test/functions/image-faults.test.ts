@@ -21,7 +21,6 @@ beforeEach(async () => {
   before = await imageOf(stack, "contributors", contributor);
   stack.dataApi.calls.length = 0;
   stack.s3.requests.length = 0;
-  return passAll;
 });
 
 function passAll(): void {

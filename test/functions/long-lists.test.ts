@@ -60,11 +60,6 @@ describe("A long list", () => {
   const administrator = useAdministrator(stack);
   const count = 5_000;
 
-  beforeEach(() => {
-    stack.dataApi.calls.length = 0;
-    return () => stack.dataApi.intercept(undefined);
-  });
-
   describe("of many records", () => {
     beforeAll(async () => {
       await stack.sql`
@@ -258,7 +253,6 @@ describe("A list that takes longer than its function may", () => {
   const levels = () => broken("contributors-list").map(({ level }) => level);
 
   it("is broken off by the function itself while the database makes it wait", again, async () => {
-    stack.dataApi.calls.length = 0;
     stack.dataApi.intercept(({ number }) => (number >= 3 ? { kind: "delay", ms: 3_000 } : undefined));
 
     const response = await fetch(`${stack.url}/contributors?client=1`, { headers: { "Accept-Encoding": "identity" } });
@@ -272,7 +266,6 @@ describe("A list that takes longer than its function may", () => {
     expect(responded).toMatchObject({ level: "info", endpoint: "contributors-list", status: 200 });
     expect(responded.durationInMilliseconds).toBeLessThan(4_000);
     expect(lines.join()).not.toContain("Task timed out");
-    stack.dataApi.intercept(undefined);
   });
 
   it("is broken off while the client does not read, compressed or not", again, async () => {

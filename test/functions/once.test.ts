@@ -146,7 +146,6 @@ describe("A change whose response is lost", () => {
   beforeEach(() => {
     let calls = 0;
     stack.dataApi.intercept(() => (calls++ === 0 ? { kind: "drop-after" } : undefined));
-    return () => stack.dataApi.intercept(undefined);
   });
 
   const ownRole = async (person: Person) => (await roleIdsOf(stack.sql, person))[0] ?? 0;

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
@@ -10,8 +10,6 @@ import { type Reply, useStack } from "../support/stack.ts";
 const atOnce = 50;
 /** So many of them are in the database at the same time; fifty take longer to open than all races do to run. */
 const environments = 8;
-// Environments take a while to open where others are at work, too.
-vi.setConfig({ testTimeout: 180_000 });
 const stack = useStack({ limits: { environments } });
 let administrator: Person;
 /** Another contributor, for relations. */

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, inject } from "vitest";
+import { afterAll, beforeAll, beforeEach, inject } from "vitest";
 import { type PageHandler, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { freePort } from "../../infra/aws-local/http/free-port.ts";
 import { invokeApi } from "../../infra/aws-local/lambda/invoke-api.ts";
@@ -74,10 +74,19 @@ export interface StackOptions {
   readonly variables?: (name: string) => Readonly<Record<string, string>>;
 }
 
-/** A stack for the tests of a file: it starts before them, and is closed after them. */
-export function useStack(options?: StackOptions): Stack {
-  const stack = {} as Stack;
-  beforeAll(async () => void Object.assign(stack, await startStack(options)));
+/** A stack for the tests of a file. */
+export const useStack = (options?: StackOptions): Stack => useStarted(() => startStack(options));
+
+/** Starts a stack before the tests, and closes it after them. Each begins without faults and with no call noted. */
+export function useStarted<Started extends Stack>(start: () => Promise<Started>): Started {
+  const stack = {} as Started;
+  beforeAll(async () => void Object.assign(stack, await start()));
+  beforeEach(() => {
+    stack.dataApi.intercept(undefined);
+    stack.dataApi.calls.length = 0;
+    stack.s3?.intercept(undefined);
+    if (stack.s3) stack.s3.requests.length = 0;
+  });
   afterAll(() => stack.close?.());
   return stack;
 }

@@ -1,21 +1,16 @@
 import { GetObjectCommand, ListObjectVersionsCommand, S3Client } from "@aws-sdk/client-s3";
-import { afterAll, beforeAll, expect } from "vitest";
+import { expect } from "vitest";
 import { imageBucket } from "../../infra/local/stage/functions.ts";
 import { identifier } from "./database.ts";
 import { key } from "./environment.ts";
 import { invoke } from "./invoke.ts";
-import { type Stack, type StackOptions, startStack } from "./stack.ts";
+import { type Stack, type StackOptions, startStack, useStarted } from "./stack.ts";
 
 /** A stack with a file service, and access to its bucket. */
 export type UploadStack = Awaited<ReturnType<typeof startUploads>>;
 
 /** A stack with a file service for the tests of a file. */
-export function useUploads(options?: StackOptions): UploadStack {
-  const stack = {} as UploadStack;
-  beforeAll(async () => void Object.assign(stack, await startUploads(options)));
-  afterAll(() => stack.close?.());
-  return stack;
-}
+export const useUploads = (options?: StackOptions): UploadStack => useStarted(() => startUploads(options));
 
 export async function startUploads(options: StackOptions = {}) {
   const stack = await startStack({ ...options, uploads: true });

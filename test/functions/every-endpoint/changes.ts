@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { commonFaults } from "../../../infra/aws-local/test/data-api.ts";
 import { endpointPath } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
@@ -78,13 +78,11 @@ export function testChanges(stack: UploadStack, administrator: Caller): void {
 
     beforeAll(async () => {
       for (const table of ["users", "contributors"]) await stack.sql`update ${identifier(table)} set image = null`;
-      stack.dataApi.intercept(() => chooseFrom(commonFaults, "database"));
-      stack.s3.intercept(() => chooseFrom(filesFaults, "files"));
     });
 
-    afterAll(() => {
-      stack.dataApi.intercept(undefined);
-      stack.s3.intercept(undefined);
+    beforeEach(() => {
+      stack.dataApi.intercept(() => chooseFrom(commonFaults, "database"));
+      stack.s3.intercept(() => chooseFrom(filesFaults, "files"));
     });
 
     it.each(changes)("%s succeeds, and is done once", async (name, declaration) => {
