@@ -154,18 +154,19 @@ describe("DELETE /admin-roles/delete/{id}", () => {
 });
 
 describe("Permissions", () => {
-  it("GET /admin-permissions and GET /admin-permissions/id/{id} return 200 with those of other services, too", async () => {
-    const [own, other] = [await permissionId(stack.sql, "add-roles"), await aPermission(stack.sql)];
-    const shown = [
-      { id: own, name: "add-roles", description: permissions["add-roles"] },
-      { ...other, description: "" },
-    ];
+  it("GET /admin-permissions returns 200 with every one, those of other services too", async () => {
+    const other = await aPermission(stack.sql);
 
     const all = await show("admin-permissions/list");
 
     expect(all).toHaveLength((await stack.sql`select from permissions`).length);
-    expect(all).toEqual(expect.arrayContaining(shown));
-    for (const each of shown) expect(await show("admin-permissions/id", each.id)).toEqual(each);
+    expect(all.at(-1)).toEqual({ ...other, description: "" });
+  });
+
+  it("GET /admin-permissions/id/{id} returns 200 with the permission", async () => {
+    const shown = { id: await permissionId(stack.sql, "add-roles"), name: "add-roles" };
+
+    expect(await show("admin-permissions/id", shown.id)).toEqual({ ...shown, description: permissions["add-roles"] });
   });
 
   it("DELETE /admin-permissions/delete/{id} returns 200, and takes it from every role", async () => {
