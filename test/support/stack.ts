@@ -5,10 +5,10 @@ import { afterAll, beforeAll, beforeEach, inject } from "vitest";
 import { type PageHandler, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { freePort } from "../../infra/aws-local/http/free-port.ts";
 import { invokeApi } from "../../infra/aws-local/lambda/invoke-api.ts";
-import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
+import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import type { LambdaLimits } from "../../infra/aws-local/lambda/settings.ts";
-import { type DataApi, startDataApi } from "../../infra/aws-local/test/data-api.ts";
-import { type S3, startS3 } from "../../infra/aws-local/test/s3.ts";
+import { startDataApi } from "../../infra/aws-local/test/data-api.ts";
+import { startS3 } from "../../infra/aws-local/test/s3.ts";
 import { imagePages } from "../../infra/local/pages/images.ts";
 import { type ProviderUser, providerPages, providerPath } from "../../infra/local/pages/provider.ts";
 import { localDocument } from "../../infra/local/stage/document.ts";
@@ -16,11 +16,11 @@ import { bucketsOf, settingsOf, signInVariables, type Timeouts } from "../../inf
 import { newSecrets, newSignInSecrets, signInArns } from "../../infra/local/stage/secrets.ts";
 import { addClients } from "./catalogue.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
-import { openDatabase, type Sql } from "./database.ts";
+import { openDatabase } from "./database.ts";
 import { key, panelOrigin, useBucket, useDatabase } from "./environment.ts";
 import { invoke } from "./invoke.ts";
 import { createDatabase } from "./own-database.ts";
-import { type OwnPostgres, startOwnPostgres } from "./own-postgres.ts";
+import { startOwnPostgres } from "./own-postgres.ts";
 
 export interface Request {
   /** The refresh token to send as cookie. */
@@ -32,27 +32,10 @@ export interface Request {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
-  readonly body: any;
-}
+export type Reply = Awaited<ReturnType<typeof call>>;
 
 /** The whole service with a database of its own: gateway, bundles, Data API, PostgreSQL. */
-export interface Stack {
-  readonly url: string;
-  readonly sql: Sql;
-  readonly dataApi: DataApi;
-  readonly lambda: Lambda;
-  /** Undefined without uploads. */
-  readonly s3: S3 | undefined;
-  /** The server of its own, if it has one. */
-  readonly postgres: OwnPostgres | undefined;
-  /** Calls an endpoint by its path in `functions/` (`admin-roles/edit`) and checks the response against its declaration. */
-  call(name: string, request?: Request): Promise<Reply>;
-  close(): Promise<void>;
-}
+export type Stack = Awaited<ReturnType<typeof startStack>>;
 
 export interface StackOptions {
   /** The template of the database: `blank` is migrated and has two clients, `demo` also has the demo data. */
@@ -105,7 +88,7 @@ export async function startStack({
   timeouts = {},
   pages = [],
   variables = () => ({}),
-}: StackOptions = {}): Promise<Stack> {
+}: StackOptions = {}) {
   const postgres = ownPostgres ? await startOwnPostgres({ durable: true }) : undefined;
   const databaseUrl = postgres?.url ?? inject("ownerUrl");
   const copy = postgres ? undefined : await createDatabase(from);
@@ -150,9 +133,12 @@ export async function startStack({
     sql,
     dataApi,
     lambda,
+    /** Undefined without uploads. */
     s3: files?.s3,
+    /** The server of its own, if it has one. */
     postgres,
-    call: (name, request = {}) => call(gateway.url, name, request),
+    /** Calls an endpoint by its path in `functions/` (`admin-roles/edit`) and checks the response against its declaration. */
+    call: (name: string, request: Request = {}) => call(gateway.url, name, request),
     async close() {
       await gateway.close();
       await lambda.close();
@@ -183,11 +169,7 @@ async function startFileService() {
   };
 }
 
-async function call(
-  url: string,
-  name: string,
-  { as, path = {}, query = {}, body, headers = {} }: Request,
-): Promise<Reply> {
+async function call(url: string, name: string, { as, path = {}, query = {}, body, headers = {} }: Request) {
   const declaration = declarationOf(name);
   const target = declaration.path.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(path[key] ?? ""));
   const search = new URLSearchParams(Object.entries(query).map(([key, value]): [string, string] => [key, `${value}`]));

@@ -1,7 +1,6 @@
 import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../infra/aws-local/postgres/database-owner.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
-import type { Logins } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { startDataApi } from "../../infra/aws-local/test/data-api.ts";
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
 import { defaultName as owner } from "../../infra/local/database.ts";
@@ -13,13 +12,7 @@ import { key, useDatabase } from "./environment.ts";
 import { invoke } from "./invoke.ts";
 import { copyCluster } from "./own-postgres.ts";
 
-export interface Templates {
-  readonly server: Postgres;
-  /** The server's URL for the role that owns the databases, which is no superuser. */
-  readonly ownerUrl: string;
-  /** Its secret, and those of the roles, which all databases have in common. */
-  readonly secrets: Logins;
-}
+type Templates = Awaited<ReturnType<typeof openServer>>;
 
 /** Everything that the databases are made from. */
 const inputs = [
@@ -50,9 +43,10 @@ export async function startTemplates(directory: string, outdir: string): Promise
   return await openServer(await startPostgres({ directory, durable: false }));
 }
 
-async function openServer(server: Postgres): Promise<Templates> {
+async function openServer(server: Postgres) {
+  /** The server's URL for the role that owns the databases, which is no superuser. */
   const ownerUrl = await createOwnedDatabase(server.url, "blank", owner);
-  // The passwords of the roles are derived from the superuser's.
+  // The passwords of the roles are derived from the superuser's. All databases have them in common.
   return { server, ownerUrl, secrets: newSecrets(ownerUrl, new URL(server.url).password) };
 }
 
