@@ -32,49 +32,37 @@ async function listOf(endpoint: string, query: Readonly<Record<string, string | 
   return { ...(numbers as Readonly<Record<"max" | "from" | "to", number>>), records: records as readonly Shown[] };
 }
 
-const lists: readonly {
-  readonly endpoint: string;
-  /** The order by time. */
-  readonly byTime?: "added" | "registered";
-  readonly owner?: (...[database]: Parameters<typeof aPublisher>) => Promise<Entry>;
-  add(name: string, client_id: 1 | 2 | null, owner: Entry): Promise<unknown>;
-}[] = [
-  { endpoint: "admin-users/list", byTime: "registered", add: (name) => aUser(stack.sql, name) },
-  {
-    endpoint: "admin-contributors/list",
-    add: (first_name, client_id) => aContributor(stack.sql, { first_name, client_id, public: false }),
-  },
-  {
-    endpoint: "contributors/list",
-    byTime: "added",
-    add: (first_name, client_id) => aContributor(stack.sql, { first_name, client_id }),
-  },
-  {
-    endpoint: "publishers/list",
-    byTime: "added",
-    add: (name, client_id) => aPublisher(stack.sql, { name, client_id }),
-  },
-  {
-    endpoint: "contributor/works",
-    byTime: "added",
-    owner: aContributor,
-    add: (name, client_id, by) => aSeries(stack.sql, { by }, { name, client_id }),
-  },
-  {
-    endpoint: "publisher/publications",
-    byTime: "added",
-    owner: aPublisher,
-    add: (name, client_id, from) => aSeries(stack.sql, { from }, { name, client_id }),
-  },
+type Add = (name: string, client_id: 1 | 2 | null, owner: Entry) => Promise<unknown>;
+
+const addSeries =
+  (relation: "by" | "from"): Add =>
+  (name, client_id, owner) =>
+    aSeries(stack.sql, { [relation]: owner }, { name, client_id });
+
+const nobody = async (): Promise<Entry> => ({ id: 0, slug: "" });
+
+/** Each with its order by time, and with the owner of its records. */
+const lists: readonly (readonly [endpoint: string, byTime: string, add: Add, makeOwner: () => Promise<Entry>])[] = [
+  ["admin-users/list", "registered", (name) => aUser(stack.sql, name), nobody],
+  [
+    "admin-contributors/list",
+    "",
+    (first_name, client_id) => aContributor(stack.sql, { first_name, client_id, public: false }),
+    nobody,
+  ],
+  ["contributors/list", "added", (first_name, client_id) => aContributor(stack.sql, { first_name, client_id }), nobody],
+  ["publishers/list", "added", (name, client_id) => aPublisher(stack.sql, { name, client_id }), nobody],
+  ["contributor/works", "added", addSeries("by"), () => aContributor(stack.sql)],
+  ["publisher/publications", "added", addSeries("from"), () => aPublisher(stack.sql)],
 ];
 
-describe.each(lists)("The list $endpoint", ({ endpoint, byTime, owner: makeOwner, add }) => {
+describe.each(lists)("The list %s", (endpoint, byTime, add, makeOwner) => {
   const own = endpoint === "admin-users/list" ? 1 : 0;
   let owner: Entry;
 
   beforeEach(async () => {
     await empty();
-    if (makeOwner) owner = await makeOwner(stack.sql);
+    owner = await makeOwner();
   });
 
   const addAll = async (...names: readonly string[]) => {
