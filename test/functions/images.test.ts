@@ -55,13 +55,10 @@ describe.each([
     removing: "DELETE /admin-users/delete-image/{id}",
     image: "image",
     folder: "profiles",
-    edit: "edit-users",
     detail: "profile_image",
-    updated: envelope(200, "Profile image updated"),
-    removed: envelope(200, "Profile image deleted"),
+    name: "Profile image",
     missing: envelope(404, "User not found"),
-    updateFailed: envelope(500, "Internal server error"),
-    removeFailed: envelope(500, "Internal server error"),
+    failed: (_: string) => envelope(500, "Internal server error"),
   },
   {
     table: "contributors",
@@ -69,18 +66,15 @@ describe.each([
     removing: "DELETE /admin-contributors/delete-avatar/{id}",
     image: "avatar",
     folder: "avatars",
-    edit: "edit-contributors",
     detail: "image",
-    updated: envelope(200, "Contributor avatar updated"),
-    removed: envelope(200, "Contributor avatar deleted"),
+    name: "Contributor avatar",
     missing: envelope(404, "Contributor not found"),
-    updateFailed: envelope(500, "An error occurred while updating the contributor avatar"),
-    removeFailed: envelope(500, "An error occurred while deleting the contributor avatar"),
+    failed: (action: string) => envelope(500, `An error occurred while ${action} the contributor avatar`),
   },
-] as const)("Images of $table", ({ table, ...resource }) => {
-  const { updated, removed, missing, updateFailed, removeFailed } = resource;
+] as const)("Images of $table", ({ table, name, missing, failed, ...resource }) => {
+  const updated = envelope(200, `${name} updated`);
   const [update, remove] = [`admin-${table}/update-${resource.image}`, `admin-${table}/delete-${resource.image}`];
-  const editor = useHolder(stack, resource.edit, `view-${table}`);
+  const editor = useHolder(stack, `edit-${table}`, `view-${table}`);
   const stranger = useHolder(stack, `view-${table}`, `delete-${table}`);
   let record: { id: number };
 
@@ -91,7 +85,6 @@ describe.each([
 
   beforeEach(async () => {
     record = await makers[table](stack.sql);
-    forget();
   });
 
   describe(resource.updating, () => {
@@ -170,7 +163,7 @@ describe.each([
       const large = [blackPng(16_385, 1), blackPng(1, 16_385), blackPng(16_000, 16_000), await avif(4_001, 4_000)];
 
       for (const bytes of [Buffer.from(svg), Buffer.from("junk"), picture.subarray(0, 60), ...large])
-        expect((await updateImage({ image: dataUrl(bytes, "image/svg+xml") })).body).toEqual(updateFailed);
+        expect((await updateImage({ image: dataUrl(bytes, "image/svg+xml") })).body).toEqual(failed("updating"));
 
       expect(await key()).toBe(before);
       expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(before)));
@@ -204,7 +197,7 @@ describe.each([
     it("returns 200 with one statement, and removes both sizes and the reference", async () => {
       const before = await key();
 
-      expect((await removeImage()).body).toEqual(removed);
+      expect((await removeImage()).body).toEqual(envelope(200, `${name} deleted`));
 
       expect([stack.dataApi.calls.length, stack.s3.requests.length]).toEqual([1, 1]);
       expect(await key()).toBeNull();
@@ -215,7 +208,7 @@ describe.each([
       const replies = await Promise.all(Array.from({ length: 8 }, () => removeImage()));
 
       expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(500)]);
-      expect(await untouched(() => removeImage())).toEqual(removeFailed);
+      expect(await untouched(() => removeImage())).toEqual(failed("deleting"));
     });
 
     it("is done by the deletion of the record, too, before that is answered 200", async () => {
