@@ -70,24 +70,18 @@ describe("A long list", () => {
     afterAll(() => stack.sql`delete from contributors`);
 
     const list = async (query = {}) => (await stack.call("contributors/list", { query: { client: 1, ...query } })).body;
-    const numbersIn = (body: { contributors: { last_name: string }[] }) =>
-      body.contributors.map(({ last_name }) => Number(last_name));
 
-    it("gives each once, by a first statement that finds too many and one for each page", async () => {
-      const body = await list();
+    it.each(["name-asc", "name-desc", "added-asc", "added-desc"])(
+      "gives each once in the order %s, by a first statement that finds too many and one for each page",
+      async (order) => {
+        const body = await list({ order, offset: 10, limit: 4_500 });
 
-      expect(body).toMatchObject({ max: count, from: 0, to: count });
-      expect(numbersIn(body)).toEqual(Array.from({ length: count }, (_, n) => n + 1));
-      expect(stack.dataApi.calls.length).toBe(4);
-    });
-
-    it.each(["name-desc", "added-asc", "added-desc"])("pages by key in the order %s", async (order) => {
-      const body = await list({ order, offset: 10, limit: 4_500 });
-
-      const expected = Array.from({ length: 4_500 }, (_, n) => (order.endsWith("asc") ? n + 11 : count - 10 - n));
-      expect(numbersIn(body)).toEqual(expected);
-      expect(body).toMatchObject({ max: count, from: 10, to: 4_510 });
-    });
+        const expected = Array.from({ length: 4_500 }, (_, n) => (order.endsWith("asc") ? n + 11 : count - 10 - n));
+        expect(body.contributors.map(({ last_name }: { last_name: string }) => Number(last_name))).toEqual(expected);
+        expect(body).toMatchObject({ max: count, from: 10, to: 4_510 });
+        expect(stack.dataApi.calls.length).toBe(4);
+      },
+    );
 
     it("neither repeats nor drops records while others are added and removed between pages", async () => {
       stack.dataApi.intercept(async ({ number }) => {
