@@ -296,16 +296,7 @@ describe("A slug", () => {
     expect(await slugsOf(...names)).toEqual(slugs);
   });
 
-  it.each(["999999999", "9999999999", "99999999999999999999"])(
-    "is found after a name that ends in %s",
-    async (number) => {
-      const slugs = await slugsOf(`X${number}`, `X${number} ${number}`, `X${number}!`, `X${number}?`);
-
-      expect(new Set(slugs).size).toBe(4);
-    },
-  );
-
-  it("is found where every power of two is taken, and behind all that there are", async () => {
+  it("is found where every power of two is taken, behind all that there are, and after numbers of any length", async () => {
     await stack.sql`
       insert into contributors (first_name, slug)
       select 'Power ' || power, 'power-' || trunc(2::numeric ^ power) from generate_series(1, 62) as power
@@ -315,9 +306,13 @@ describe("A slug", () => {
       values ('Power', 'power'), ('Many', 'many')
     `;
 
-    const slugs = await slugsOf("Power!", "Many!");
+    const numbers = ["999999999", "9999999999", "99999999999999999999"];
+    const slugs = await slugsOf(
+      ...numbers.flatMap((each) => [`X${each}`, `X${each} ${each}`, `X${each}!`, `X${each}?`]),
+    );
 
-    expect(slugs).toEqual([expect.stringMatching(/^power-\d{18}$/), "many-5001"]);
+    expect(new Set(slugs).size).toBe(12);
+    expect(await slugsOf("Power!", "Many!")).toEqual([expect.stringMatching(/^power-\d{18}$/), "many-5001"]);
   });
 
   it("is found for users by ops-create-user, whatever names there are", async () => {
