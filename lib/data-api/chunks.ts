@@ -10,7 +10,7 @@ import { type Send, transaction } from "./transaction.ts";
  * and it does not change meanwhile.
  */
 
-const rowBytesMax = 60_000;
+const rowBytesMax = raw("60000");
 /** Base64 may split a character of the text. With its line breaks such a chunk has 60,789 characters. */
 const chunkBytes = 45_000;
 const chunksPerResult = 16;
@@ -23,35 +23,11 @@ export interface TextRow {
 }
 
 /**
- * Reads a text of any length.
+ * Reads a text of any length, by one statement if it fits into a result.
  * @param select gives one row or none, with a column `text`
  * @param columns the other columns to read, each after a comma
  */
 export async function readText(select: Sql, columns: Sql, deadline: number): Promise<TextRow | undefined> {
-  const found = await readShortText(select, columns, deadline);
-  return found === "too long" ? await readLongText(select, columns, deadline) : found;
-}
-
-/** Reads a text that fits into a row. */
-export async function readShortText(
-  select: Sql,
-  columns: Sql,
-  deadline: number,
-): Promise<TextRow | "too long" | undefined> {
-  const [row] = await execute(
-    sql`
-      select octet_length(text), case when octet_length(text) <= ${raw(`${rowBytesMax}`)} then text end${columns}
-      from (${select}) as result
-    `,
-    deadline,
-  );
-  if (row === undefined) return undefined;
-  if ((integerOrNull(row, 0) ?? 0) > rowBytesMax) return "too long";
-  return { text: textOrNull(row, 1), row: row.slice(2) };
-}
-
-/** Reads a text that probably exceeds a row: by one statement, and by a cursor if it exceeds a result, too. */
-export async function readLongText(select: Sql, columns: Sql, deadline: number): Promise<TextRow | undefined> {
   const rows = await execute(selectChunks(select, columns, lastChunkOfResult), deadline);
   return joinChunks(isComplete(rows) ? rows : await readByCursor(select, columns, deadline));
 }
@@ -68,13 +44,22 @@ export async function readTextWithin(send: Send, select: Sql, columns: Sql): Pro
 const isComplete = ([first]: readonly Row[]): boolean =>
   first === undefined || (integerOrNull(first, 0) ?? 0) <= resultBytesMax;
 
-/** A row for each chunk: the length of the text, the index of the chunk, the chunk in Base64, and the other columns. */
+/**
+ * The length of the text, the index of the chunk, the chunk, and the other columns: a row with the whole text if it fits
+ * into one, otherwise a row for each chunk in Base64.
+ */
 const selectChunks = (select: Sql, columns: Sql, lastIndex: Sql): Sql => sql`
   select
-    octet_length(bytes), chunk, encode(substring(bytes from 1 + ${size} * chunk for ${size}), 'base64')${columns}
+    octet_length(text), chunk,
+    case when bytes is null then text else encode(substring(bytes from 1 + ${size} * chunk for ${size}), 'base64') end
+    ${columns}
   from
-    (select *, convert_to(text, 'UTF8') as bytes from (${select}) as result offset 0) as result
-    left join lateral generate_series(0, ${lastIndex}) as chunk on true
+    (
+      select *, case when octet_length(text) > ${rowBytesMax} then convert_to(text, 'UTF8') end as bytes
+      from (${select}) as result
+      offset 0
+    ) as result
+    left join lateral generate_series(0, ${lastIndex}) as chunk on bytes is not null
 `;
 
 const size = raw(`${chunkBytes}`);
@@ -100,7 +85,7 @@ function joinChunks(rows: readonly Row[]): TextRow | undefined {
   const [first] = rows;
   if (first === undefined) return undefined;
   const row = first.slice(3);
-  if (textOrNull(first, 2) === null) return { text: null, row };
+  if (integerOrNull(first, 1) === null) return { text: textOrNull(first, 2), row };
   const chunks = rows.toSorted((one, other) => integer(one, 1) - integer(other, 1));
   return { text: Buffer.concat(chunks.map((each) => Buffer.from(text(each, 2), "base64"))).toString(), row };
 }

@@ -1,8 +1,17 @@
 -- GET /contributor/random
 select
   octet_length(text),
+  chunk,
   case
-    when octet_length(text) <= 60000 then text
+    when bytes is null then text
+    else encode(
+      substring(
+        bytes
+        from
+          1 + 45000 * chunk for 45000
+      ),
+      'base64'
+    )
   end,
   200,
   null::bigint,
@@ -11,78 +20,89 @@ select
 from
   (
     select
-      cast(body as text) as text,
-      tags,
-      current_slug
+      *,
+      case
+        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
+      end as bytes
     from
       (
         select
-          to_json(slug) as body,
-          null::text as tags,
-          null::text as current_slug
+          cast(body as text) as text,
+          tags,
+          current_slug
         from
           (
             select
-              slug
+              to_json(slug) as body,
+              null::text as tags,
+              null::text as current_slug
             from
               (
                 select
-                  random() as start
-                offset
-                  0
-              ) as point
-              cross join (
-                values
-                  (0::bigint),
-                  (:1::bigint)
-              ) as scopes (scope)
-              cross join lateral (
-                (
-                  select
-                    slug,
-                    random_key,
-                    0 as lap
-                  from
-                    contributors as ahead
-                  where
-                    ahead.scope = scopes.scope
-                    and random_key >= start
-                    and public
-                  order by
-                    random_key
-                  limit
-                    16
-                )
-                union all
-                (
-                  select
-                    slug,
-                    random_key,
-                    1
-                  from
-                    contributors as behind
-                  where
-                    behind.scope = scopes.scope
-                    and random_key < start
-                    and public
-                  order by
-                    random_key
-                  limit
-                    16
-                )
-              ) as nearby
+                  slug
+                from
+                  (
+                    select
+                      random() as start
+                    offset
+                      0
+                  ) as point
+                  cross join (
+                    values
+                      (0::bigint),
+                      (:1::bigint)
+                  ) as scopes (scope)
+                  cross join lateral (
+                    (
+                      select
+                        slug,
+                        random_key,
+                        0 as lap
+                      from
+                        contributors as ahead
+                      where
+                        ahead.scope = scopes.scope
+                        and random_key >= start
+                        and public
+                      order by
+                        random_key
+                      limit
+                        16
+                    )
+                    union all
+                    (
+                      select
+                        slug,
+                        random_key,
+                        1
+                      from
+                        contributors as behind
+                      where
+                        behind.scope = scopes.scope
+                        and random_key < start
+                        and public
+                      order by
+                        random_key
+                      limit
+                        16
+                    )
+                  ) as nearby
+                order by
+                  lap,
+                  random_key
+                limit
+                  16
+              ) as candidates
             order by
-              lap,
-              random_key
+              random()
             limit
-              16
-          ) as candidates
-        order by
-          random()
-        limit
-          1
-      ) as record
+              1
+          ) as record
+        offset
+          0
+      ) as result
     offset
       0
-  ) as result;
+  ) as result
+  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
 -- :1 = 1
