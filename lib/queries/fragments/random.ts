@@ -14,23 +14,14 @@ export const randomSlug = (table: Sql, client: number, filter: Sql): Sql => sql`
     select slug
     from
       (select random() as start offset 0) as point
+      cross join lateral (values (0, start, 1), (1, 0, start)) as laps (lap, first, last)
       cross join (values (0::bigint), (${client}::bigint)) as scopes (scope)
       cross join lateral (
-        (
-          select slug, random_key, 0 as lap
-          from ${table} as ahead
-          where ahead.scope = scopes.scope and random_key >= start and ${filter}
-          order by random_key
-          limit ${candidates}
-        )
-        union all
-        (
-          select slug, random_key, 1
-          from ${table} as behind
-          where behind.scope = scopes.scope and random_key < start and ${filter}
-          order by random_key
-          limit ${candidates}
-        )
+        select slug, random_key
+        from ${table} as nearby
+        where nearby.scope = scopes.scope and random_key >= first and random_key < last and ${filter}
+        order by random_key
+        limit ${candidates}
       ) as nearby
     order by lap, random_key
     limit ${candidates}

@@ -47,45 +47,31 @@ from
                     offset
                       0
                   ) as point
+                  cross join lateral (
+                    values
+                      (0, start, 1),
+                      (1, 0, start)
+                  ) as laps (lap, first, last)
                   cross join (
                     values
                       (0::bigint),
                       (:1::bigint)
                   ) as scopes (scope)
                   cross join lateral (
-                    (
-                      select
-                        slug,
-                        random_key,
-                        0 as lap
-                      from
-                        publishers as ahead
-                      where
-                        ahead.scope = scopes.scope
-                        and random_key >= start
-                        and true
-                      order by
-                        random_key
-                      limit
-                        16
-                    )
-                    union all
-                    (
-                      select
-                        slug,
-                        random_key,
-                        1
-                      from
-                        publishers as behind
-                      where
-                        behind.scope = scopes.scope
-                        and random_key < start
-                        and true
-                      order by
-                        random_key
-                      limit
-                        16
-                    )
+                    select
+                      slug,
+                      random_key
+                    from
+                      publishers as nearby
+                    where
+                      nearby.scope = scopes.scope
+                      and random_key >= first
+                      and random_key < last
+                      and true
+                    order by
+                      random_key
+                    limit
+                      16
                   ) as nearby
                 order by
                   lap,
