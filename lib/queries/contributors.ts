@@ -102,30 +102,22 @@ const names = nameAndAliases(
 function candidates(search: Search, client: number, { by, isAfter }: Order, batch: Batch): Sql {
   const { after, offset, limit, limitMax } = batch;
   if (isSelective(search)) return sql`(select id, key from found where ${isAfter(after)}) as candidates`;
-  const ofScope = (scope: Sql) => sql`
-    (
-      select id, key
-      from found
-      where scope = ${scope} and ${isAfter(after)}
-      order by ${by}
-      limit ${offset === 0 ? limitMax : sql`${limit + offset}::bigint`}
-    )
-  `;
-  return sql`(${ofScope(sql`0`)} union all ${ofScope(sql`${client}::bigint`)}) as candidates`;
+  const first = sql`and ${isAfter(after)} order by ${by} limit ${offset === 0 ? limitMax : sql`${limit + offset}::bigint`}`;
+  return inEachScope(sql`id, key`, client, first);
 }
 
 /** How many are found: by scope, too, or PostgreSQL would read the table, which takes longer than the index. */
 const countFound = (search: Search, client: number): Sql =>
-  isSelective(search)
-    ? sql`select count(*) from found`
-    : sql`
-      select count(*)
-      from (
-        select from found where scope = 0
-        union all
-        select from found where scope = ${client}::bigint
-      ) as scopes
-    `;
+  sql`select count(*) from ${isSelective(search) ? sql`found` : inEachScope(empty, client)}`;
+
+/** What is found of the shared ones, and of the client's own. */
+const inEachScope = (fields: Sql, client: number, first = empty): Sql => sql`
+  (
+    (select ${fields} from found where scope = 0 ${first})
+    union all
+    (select ${fields} from found where scope = ${client}::bigint ${first})
+  ) as scopes
+`;
 
 const related = sql`contributor_relations as relation join contributors as related on related.id = relation.relation_id`;
 

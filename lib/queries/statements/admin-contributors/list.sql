@@ -140,7 +140,7 @@ from
                                   limit
                                     100
                                 )
-                              ) as candidates
+                              ) as scopes
                             order by
                               key asc,
                               id asc
@@ -580,7 +580,7 @@ from
                                   limit
                                     2000
                                 )
-                              ) as candidates
+                              ) as scopes
                             order by
                               key asc,
                               id asc

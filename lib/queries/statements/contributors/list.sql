@@ -122,7 +122,7 @@ from
                           limit
                             100
                         )
-                      ) as candidates
+                      ) as scopes
                     order by
                       key asc,
                       id asc
@@ -542,7 +542,7 @@ from
                           limit
                             2000
                         )
-                      ) as candidates
+                      ) as scopes
                     order by
                       key asc,
                       id asc
