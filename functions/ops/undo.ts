@@ -1,6 +1,6 @@
 import { execute } from "../../lib/data-api/client.ts";
 import { integer } from "../../lib/data-api/read.ts";
-import { Bucket } from "../../lib/images/bucket.ts";
+import { Bucket } from "../../lib/images/store.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
 import { restoreFormerImages } from "../../lib/operators/restore-former-images.ts";

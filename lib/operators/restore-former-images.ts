@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
-import { Bucket } from "../images/bucket.ts";
-import { restoreObjects } from "../images/restore.ts";
+import { Bucket, restoreObjects } from "../images/store.ts";
 import type { OperatorContext } from "./operator-function.ts";
 
 /**

@@ -6,14 +6,14 @@ import { key as signingKey, useBucket, useDatabase } from "../../support/environ
 import { pairOf } from "../../support/uploads.ts";
 
 const s3 = useS3(bucketsOf({ uploads: true }), signingKey);
-let images: typeof import("../../../lib/images/restore.ts") & typeof import("../../../lib/images/store.ts");
+let images: typeof import("../../../lib/images/store.ts");
 let key: string;
 
 beforeAll(async () => {
   useDatabase("none", "http://127.0.0.1:9");
   useBucket(s3.server.url);
   // They read the name of the bucket when they are loaded.
-  images = { ...(await import("../../../lib/images/restore.ts")), ...(await import("../../../lib/images/store.ts")) };
+  images = await import("../../../lib/images/store.ts");
 });
 
 beforeEach(async () => {
