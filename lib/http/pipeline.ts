@@ -35,9 +35,7 @@ const getOrigin = (origin?: string) => (origin !== undefined && isAmong(allowedO
 function respondToErrors(declaration: Declaration): Middleware {
   return {
     onError: (request) => {
-      const error = contractErrorOf(request.error, isRepeatable(declaration));
-      const { status, headers } = error;
-      const message = error.message || messageOf(declaration, status);
+      const { status, message, headers } = responseTo(request.error, declaration);
       if (status >= 500) {
         log(request.event, "error", { status, response: message, error: serializeError(request.error) });
       }
@@ -49,11 +47,11 @@ function respondToErrors(declaration: Declaration): Middleware {
 const retryAfterSeconds = "5";
 
 /** Errors of the contract stay, an unavailable service is a 503, and everything else is a 500. */
-function contractErrorOf(error: unknown, isChange: boolean): ContractError {
-  if (error instanceof ContractError) return error;
+function responseTo(error: unknown, declaration: Declaration) {
   if (error instanceof Unavailable) {
-    const message = isChange && !error.mayBeDone ? nothingChanged : commonErrors[503];
-    return new ContractError(503, message, { "Retry-After": retryAfterSeconds });
+    const message = isRepeatable(declaration) && !error.mayBeDone ? nothingChanged : commonErrors[503];
+    return { status: 503, message, headers: { "Retry-After": retryAfterSeconds } };
   }
-  return new ContractError(500);
+  const { status, message } = error instanceof ContractError ? error : new ContractError(500);
+  return { status, message: message || messageOf(declaration, status) };
 }

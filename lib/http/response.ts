@@ -28,12 +28,10 @@ export function envelope(code: number, data: string, headers: Readonly<Record<st
 export class ContractError extends Error {
   override readonly name = "ContractError";
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, message = "", headers: Readonly<Record<string, string>> = {}) {
+  constructor(status: number, message = "") {
     super(message);
     this.status = status;
-    this.headers = headers;
   }
 }
 
