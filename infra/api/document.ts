@@ -8,23 +8,19 @@ import {
 } from "./gateway-responses.ts";
 import { errorMock, preflightMock } from "./mock.ts";
 
-type ServedSettings = Pick<ApiDocumentProps["settings"], "uploads" | "signIn">;
+/** Those of a stage that its document depends on. */
+export interface DocumentSettings extends Partial<Record<"edge" | "domain" | "signIn", unknown>> {
+  readonly allowedOrigins: readonly string[];
+  readonly uploads: boolean;
+  readonly streams: { readonly secondsMax: number };
+}
+
+type ServedSettings = Pick<DocumentSettings, "uploads" | "signIn">;
 
 export interface ApiDocumentProps {
   readonly title: string;
   readonly endpoints: readonly Declaration[];
-  readonly settings: {
-    /** Origins of pages that may call administrative endpoints. */
-    readonly allowedOrigins: readonly string[];
-    /** Without uploads the routes of the file service are 503. */
-    readonly uploads: boolean;
-    /** With an edge every method but preflights needs an API key. */
-    readonly edge?: unknown;
-    readonly domain?: unknown;
-    /** Without it, sign-in is 503 on the stage. */
-    readonly signIn?: unknown;
-    readonly streams: { readonly secondsMax: number };
-  };
+  readonly settings: DocumentSettings;
   readonly partition: string;
   readonly region: string;
   /** The ARN of the function with this name. */
@@ -54,7 +50,7 @@ export const apiDocument = (props: ApiDocumentProps) => ({
  * With an edge all methods but preflights need the key that CloudFront sends. While a domain of API Gateway moves to the
  * edge, visitors still come by both, and by the former without a key.
  */
-const needsKey = ({ edge, domain }: ApiDocumentProps["settings"]): boolean => Boolean(edge) && domain === undefined;
+const needsKey = ({ edge, domain }: DocumentSettings): boolean => Boolean(edge) && domain === undefined;
 
 /** API Gateway, "x-amazon-apigateway-api-key-source property": a method with this scheme has `apiKeyRequired`. */
 const keyScheme = {

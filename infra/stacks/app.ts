@@ -9,15 +9,15 @@ import type { Settings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 import { addAccount } from "./account-stack.ts";
 import { addApi } from "./api-stack.ts";
-import { addBackupVault } from "./backup-stack.ts";
 import { addCdnAlarms } from "./cdn-alarms-stack.ts";
+import { addBackupVault } from "./database/backups.ts";
 import { originOf } from "./database/cluster.ts";
 import { addDatabase } from "./database-stack.ts";
 import { addFirewall } from "./firewall-stack.ts";
-import { addImageCopies } from "./image-backup-stack.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
 import { addPipeline } from "./pipeline-stack.ts";
 import { globalPrefix } from "./shared/global-prefix.ts";
+import { addImageCopies } from "./sites/images.ts";
 
 const features = {
   // Buckets let S3 deliver logs by policy, which AWS recommends over access control lists.

@@ -9,7 +9,7 @@ import { databaseRoleOf, forEachRole } from "../build/database-role.ts";
 import type { Packaged } from "../build/package.ts";
 import type { DatabaseSettings } from "../settings/schema.ts";
 import { transferBucketOf } from "../settings/transfer-bucket.ts";
-import { addBackupCopies } from "./database/backup-copies.ts";
+import { addBackupCopies } from "./database/backups.ts";
 import { type AuroraCluster, makeCluster, postgresLogName } from "./database/cluster.ts";
 import {
   comparisonResource,

@@ -1,4 +1,4 @@
-import { ArnFormat, RemovalPolicy, SecretValue, type Stack } from "aws-cdk-lib";
+import { RemovalPolicy, SecretValue, type Stack } from "aws-cdk-lib";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { CfnLoggingConfiguration } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
@@ -22,12 +22,7 @@ export function addFirewall(stack: Stack, { prefix, stageRegion, ...props }: Fir
   const { settings } = props;
   // WAF takes only logs whose names begin like this, and their ARNs without the `:*` that CloudFormation gives.
   const { logGroupName } = makeLog(stack, "Log", `aws-waf-logs-${prefix}`, settings);
-  const log = stack.formatArn({
-    service: "logs",
-    resource: "log-group",
-    resourceName: logGroupName,
-    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-  });
+  const log = stack.formatArn({ service: "logs", resource: `log-group:${logGroupName}` });
   const makeAcl = (id: string, before: DistributionName): string => {
     const construct = new Construct(stack, id);
     const name = webAclName(prefix, before);

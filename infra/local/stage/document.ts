@@ -1,8 +1,8 @@
 import type { Declaration } from "../../../lib/contract/declare.ts";
 import { endpoints as allEndpoints } from "../../../lib/contract/endpoints.ts";
-import { type ApiDocumentProps, apiDocument } from "../../api/document.ts";
+import { apiDocument, type DocumentSettings } from "../../api/document.ts";
 
-interface LocalStage extends Partial<ApiDocumentProps["settings"]> {
+interface LocalStage extends Partial<DocumentSettings> {
   readonly endpoints?: readonly Declaration[];
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { ArnFormat, CustomResource, Stack } from "aws-cdk-lib";
+import { CustomResource, Stack } from "aws-cdk-lib";
 import { Alias, type CfnFunction, type IFunction, type Function as Lambda, Version } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { longTimeout, type Resource } from "../shared/service-function.ts";
@@ -52,13 +52,7 @@ export function makeRelease(
 
 /** The versions that a release publishes, tries and deletes. */
 function publishing(stack: Stack, prefix: string, names: readonly string[]): Resource {
-  const arnOf = (resourceName: string) =>
-    stack.formatArn({
-      service: "lambda",
-      resource: "function",
-      resourceName,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
+  const arnOf = (name: string) => stack.formatArn({ service: "lambda", resource: `function:${name}` });
   const functions = arnOf(`${prefix}-*`);
   // A right to all versions of a function is none to the function itself. Their numbers are Lambda's.
   const versions = names.map((name) => arnOf(`${prefix}-${name}:*`));

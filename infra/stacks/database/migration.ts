@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { ArnFormat, CustomResource, Duration, Stack } from "aws-cdk-lib";
+import { CustomResource, Duration, Stack } from "aws-cdk-lib";
 import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { Construct, type IDependable } from "constructs";
 import { type FunctionProps, makeFunction } from "../shared/service-function.ts";
@@ -23,12 +23,7 @@ export interface MigrationProps extends Pick<FunctionProps, "prefix" | "packaged
 export function addMigration(scope: Construct, { cluster, mayBeEmpty, database, ...props }: MigrationProps): Lambda {
   const { packaged, prefix } = props;
   // By its name, since the function itself depends on this right.
-  const itself = Stack.of(scope).formatArn({
-    service: "lambda",
-    resource: "function",
-    resourceName: `${prefix}-${packaged.name}`,
-    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-  });
+  const itself = Stack.of(scope).formatArn({ service: "lambda", resource: `function:${prefix}-${packaged.name}` });
   const lambda = makeFunction(new Construct(scope, "Function"), {
     ...props,
     description: "Runs the migrations during a deployment",

@@ -1,10 +1,11 @@
-import { Duration } from "aws-cdk-lib";
+import { Aws, CfnOutput, Duration, type Stack } from "aws-cdk-lib";
 import * as cloudfront from "aws-cdk-lib/aws-cloudfront";
 import { S3BucketOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
 import { Bucket, type IBucket, type ReplicationRule } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { folders, type Owner } from "../../../lib/images/keys.ts";
 import type { Packaged } from "../../build/package.ts";
+import type { StageSettings } from "../../settings/schema.ts";
 import type { Stage } from "../api/stage.ts";
 import { acknowledgeWildcards } from "../shared/acknowledge.ts";
 import { imageBucketProps, logBucket } from "../shared/log-bucket.ts";
@@ -115,3 +116,19 @@ const replication = (destination: IBucket): ReplicationRule => ({
   priority: 1,
   deleteMarkerReplication: true,
 });
+
+/**
+ * The bucket of the copies of a stage's images, in another region. Only S3 writes to it, when it replicates.
+ * @returns its ARN, by its name, so that a fault of this region does not stop the deployment of the stage
+ */
+export function addImageCopies(stack: Stack, settings: StageSettings): string {
+  const bucketName = `colophon-${settings.name}-image-copies-${stack.account}-${stack.region}`;
+  const bucket = new Bucket(stack, "Bucket", {
+    bucketName,
+    ...imageBucketProps(settings.isProtected),
+    serverAccessLogsBucket: logBucket(stack, "Logs", settings),
+    serverAccessLogsPrefix: "bucket/",
+  });
+  new CfnOutput(stack, "ImageBackupBucket", { value: bucket.bucketName });
+  return `arn:${Aws.PARTITION}:s3:::${bucketName}`;
+}
