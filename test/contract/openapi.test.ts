@@ -5,7 +5,7 @@ import { listName } from "../../infra/api/openapi/schemas.ts";
 import { type Declaration, isNavigation, needsCaller } from "../../lib/contract/declare.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { nothingChanged } from "../../lib/contract/errors.ts";
-import { type Json, type Operation, operations, document as read } from "./operations.ts";
+import { type Json, operations, document as read } from "./operations.ts";
 
 const document = openApiDocument();
 /** All schemas, and what is nested in them. */
@@ -31,7 +31,7 @@ describe("The OpenAPI document", () => {
   it("names bodies, records, lists, the envelope and all objects in them, and keeps to what generators of clients understand", () => {
     const reference = { $ref: expect.stringMatching(/^#\/components\/schemas\/\w+$/) };
     for (const { requestBody, responses } of operations) {
-      for (const { schema } of Object.values(requestBody?.content ?? {})) expect(schema).toEqual(reference);
+      for (const { schema } of Object.values<Json>(requestBody?.content ?? {})) expect(schema).toEqual(reference);
       const { content } = responses[200] ?? {};
       if (content) expect(content["application/json"].schema).toEqual(reference);
     }
@@ -43,21 +43,21 @@ describe("The OpenAPI document", () => {
       return (isLarge && format !== "int64") || isUnion || additionalProperties !== undefined;
     });
     expect(problems).toEqual([]);
-    const nested = Object.entries(read.components.schemas as Readonly<Record<string, Json>>).filter(
-      ([, { properties }]) => schemasIn(properties).some(({ type }) => type === "object"),
+    const nested = Object.entries<Json>(read.components.schemas).filter(([, { properties }]) =>
+      schemasIn(properties).some(({ type }) => type === "object"),
     );
     expect(nested.map(([name]) => name)).toEqual([]);
   });
 
-  const hasHeader = (name: string) => (operation: Operation) =>
+  const hasHeader = (name: string) => (operation: Json) =>
     JSON.stringify(operation.responses[200] ?? "").includes(`"#/components/headers/${name}"`);
-  const takesHeader = (name: string) => (operation: Operation) =>
-    operation.parameters.some((each) => each.in === "header" && each.name === name);
+  const takesHeader = (name: string) => (operation: Json) =>
+    operation.parameters.some((each: Json) => each.in === "header" && each.name === name);
   const mergePatch = "application/merge-patch+json";
   const isChange = ({ permission, method }: Declaration) => permission && method !== "GET";
   const isEdit = (each: Declaration) => isChange(each) && each.parameters;
 
-  it.each<[string, (operation: Operation) => unknown, (declaration: Declaration) => unknown]>([
+  it.each<[string, (operation: Json) => unknown, (declaration: Declaration) => unknown]>([
     ["a redirect", ({ responses }) => responses[302], isNavigation],
     ["the cookie", ({ security }) => JSON.stringify(security) === '[{"refreshToken":[]}]', needsCaller],
     ["a permission", (operation) => operation["x-permission"], ({ permission }) => permission],
@@ -74,7 +74,7 @@ describe("The OpenAPI document", () => {
     ["a merge patch", ({ requestBody }) => requestBody?.content[mergePatch], (each) => each.mergePatch],
     [
       "a parameter beyond the interface",
-      ({ parameters }) => parameters.some((each) => each["x-extension"]),
+      ({ parameters }) => parameters.some((each: Json) => each["x-extension"]),
       ({ extensionQuery }) => extensionQuery,
     ],
   ])("has %s where a declaration has it", (_, isShown, isDeclared) => {
@@ -100,8 +100,8 @@ describe("The OpenAPI document", () => {
   it("has merge patches without defaults and required fields", () => {
     for (const { operationId } of operations.filter(({ requestBody }) => requestBody?.content[mergePatch])) {
       const name = `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}`;
-      const { properties = {}, required } = read.components.schemas[name] as Json;
-      const { examples: _, ...patch } = read.components.schemas[`${name}Patch`] as Json;
+      const { properties = {}, required } = read.components.schemas[name];
+      const { examples: _, ...patch } = read.components.schemas[`${name}Patch`];
       const withoutDefaults = JSON.parse(JSON.stringify(properties), (key, value) =>
         key === "default" ? undefined : value,
       );

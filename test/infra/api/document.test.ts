@@ -156,15 +156,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
   });
 });
 
-it("has a gateway response in the envelope for each type, with Retry-After where trying again can help", () => {
-  const waits = Object.entries(gatewayResponses).flatMap(([type, response]) =>
-    "retryAfterSeconds" in response ? [[type, response.status, response.retryAfterSeconds]] : [],
-  );
-
-  expect(waits).toEqual([
-    ["QUOTA_EXCEEDED", 429, 1],
-    ["THROTTLED", 429, 1],
-    ["INTEGRATION_FAILURE", 503, 5],
-    ["INTEGRATION_TIMEOUT", 504, 5],
-  ]);
+it("asks to try again in a second after a throttle", () => {
+  const throttle = { status: 429, retryAfterSeconds: 1 };
+  expect(gatewayResponses).toMatchObject({ QUOTA_EXCEEDED: throttle, THROTTLED: throttle });
 });

@@ -89,7 +89,7 @@ const samples = () => `
   import { createClient, imageOf } from "colophon-client";
   declare const file: Blob;
   const colophon = createClient("");
-  ${operations.flatMap((each) => each["x-codeSamples"]?.map(({ source }) => `{ ${source} }`) ?? []).join("\n")}
+  ${operations.flatMap((each) => each["x-codeSamples"]?.map(({ source }: { source: string }) => `{ ${source} }`) ?? []).join("\n")}
 `;
 
 /** Writes a page with JSX, and the script that it becomes, since Node.js runs no JSX. */

@@ -16,13 +16,6 @@ export interface Visit {
 
 const rulesOf = (template: Template): Properties[] => template.one("WAFv2::WebACL").Properties.Rules;
 
-/** Whether the rule of this name matches a request. */
-export function matchesRule(template: Template, name: string, visit: Visit): boolean {
-  const rule = rulesOf(template).find(({ Name }) => Name === name);
-  if (!rule) throw new Error(`There is no rule ${name}`);
-  return holds(rule.Statement, visit);
-}
-
 /** The rate-based rules of a web ACL that count a request for its address (AWS WAF, "Rule statements"). */
 export function countedBy(template: Template, visit: Visit): string[] {
   return rulesOf(template).flatMap(({ Name, Statement }) => {
