@@ -1,7 +1,6 @@
 import { byRoute, type Declaration, functionName, isNavigation, methodsOf } from "../../lib/contract/declare.ts";
 import {
   envelopeOf,
-  type GatewayResponse,
   gatewayResponseDefinitions,
   noFileServiceResponse,
   noSignInResponse,
@@ -80,10 +79,7 @@ export const isServed = (declaration: Declaration, settings: ServedSettings): bo
   refusalOf(declaration, settings) === undefined;
 
 /** The responses of API Gateway itself on a stage without files or sign-in. */
-function refusalOf(
-  { needsFileService, needsSignIn }: Declaration,
-  { uploads, signIn }: ServedSettings,
-): GatewayResponse | undefined {
+function refusalOf({ needsFileService, needsSignIn }: Declaration, { uploads, signIn }: ServedSettings) {
   if (needsFileService && !uploads) return noFileServiceResponse;
   return needsSignIn && !signIn ? noSignInResponse : undefined;
 }

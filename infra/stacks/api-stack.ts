@@ -94,7 +94,7 @@ export function addApi(
       every: Duration.minutes(settings.smoke.everyMinutes),
       payload: { requests: smokeRequests("public", knownContributor) },
       // The schedule runs it again, and a retry would count a failure twice.
-      retries: 0,
+      retryAttempts: 0,
     });
   const distributions = new Map<DistributionName, string>();
   if (distribution) distributions.set("edge", distribution.distributionId);

@@ -85,7 +85,7 @@ export function addDatabase(stack: Stack, settings: DatabaseSettings, { packages
         ...(edgeStage ? [notifyingEdge(stack, `colophon-${edgeStage}`)] : []),
       ],
       // To read lines; and a dry run remembers what they add, some 500 bytes each.
-      ...(packaged.name === "ops-import" ? { memoryInMegabytes: wholeCpuInMegabytes } : {}),
+      ...(packaged.name === "ops-import" ? { memorySize: wholeCpuInMegabytes } : {}),
     });
   };
   const operated = packages.filter((each) => each !== migrates);

@@ -33,7 +33,7 @@ export function makeRelease(
     description: "Publishes new versions of functions and tries them, before they get traffic",
     resources: [publishing(stack, prefix, [...functions.keys()])],
     // A version that failed would fail again.
-    retries: 0,
+    retryAttempts: 0,
   });
   const versions = new CustomResource(scope, "Versions", {
     resourceType: "Custom::Release",

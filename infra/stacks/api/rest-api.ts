@@ -136,12 +136,7 @@ const withoutFirewall = ({ edge }: StageSettings) =>
     ? "The firewall stands before CloudFront. This address returns 403 to whoever has not the key that CloudFront sends."
     : "This stage holds demonstration data, and the throttles of its methods bound what it can cost.";
 
-function kindOf({
-  needsFileService,
-  needsSignIn,
-  method,
-  response,
-}: Declaration): Exclude<keyof StageSettings["throttles"], "preflights"> {
+function kindOf({ needsFileService, needsSignIn, method, response }: Declaration) {
   if (needsFileService) return "images";
   if (needsSignIn) return "signIn";
   if (method !== "GET") return "changes";

@@ -88,11 +88,7 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
   return cluster;
 }
 
-function createOrRestore(
-  stack: Stack,
-  { snapshot, restore }: DatabaseSettings,
-  props: rds.DatabaseClusterProps,
-): AuroraCluster {
+function createOrRestore(stack: Stack, { snapshot, restore }: DatabaseSettings, props: rds.DatabaseClusterProps) {
   if (snapshot)
     return new rds.DatabaseClusterFromSnapshot(stack, "Cluster", { ...props, snapshotIdentifier: snapshot });
   const cluster = new rds.DatabaseCluster(stack, "Cluster", {

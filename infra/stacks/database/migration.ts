@@ -33,7 +33,7 @@ export function addMigration(scope: Construct, { cluster, mayBeEmpty, database, 
       { policies: { WatchOn: [{ actions: ["lambda:InvokeFunction"], resources: [itself] }] } },
     ],
     // A failed migration would fail again.
-    retries: 0,
+    retryAttempts: 0,
   });
   const run = new CustomResource(scope, "Migrations", {
     resourceType: "Custom::Migration",

@@ -28,7 +28,7 @@ export function invalidateAtEdge(
     description: "Invalidates at the edge what has changed",
     resources: [invalidating],
     concurrent: invalidationsAtOnce(settings),
-    retries: 0,
+    retryAttempts: 0,
     maxEventAge: Duration.minutes(1),
     every: Duration.minutes(1),
   });

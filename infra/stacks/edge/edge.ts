@@ -94,11 +94,7 @@ export function makeEdge(
  * What is in the cache key, or is sent to the origin without it. CloudFront allows an account 20 policies of a kind, so
  * reads with the same parameters share one.
  */
-function policiesOf(
-  scope: Construct,
-  prefix: string,
-  { parameters, isCached }: PublicRead,
-): Pick<cloudfront.BehaviorOptions, "cachePolicy" | "originRequestPolicy"> {
+function policiesOf(scope: Construct, prefix: string, { parameters, isCached }: PublicRead) {
   const id = [isCached ? "Kept" : "Volatile", ...parameters].join("-");
   const existing = scope.node.tryFindChild(id);
   const isAny = parameters.length > 0;

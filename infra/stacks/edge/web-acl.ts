@@ -133,11 +133,7 @@ const blocking = (name: string, statement: Statement, customResponse: CfnWebACL.
 });
 
 /** The IP sets of the trusted addresses: one for IPv4 and one for IPv6, if there are any. */
-function makeIpSets(
-  construct: Construct,
-  scope: WebAclProps["scope"],
-  { trustedAddresses = [] }: FirewallSettings,
-): string[] {
+function makeIpSets(construct: Construct, scope: WebAclProps["scope"], { trustedAddresses = [] }: FirewallSettings) {
   const isSix = (address: string) => address.includes(":");
   return (["IPV4", "IPV6"] as const).flatMap((version) => {
     const addresses = trustedAddresses.filter((each) => isSix(each) === (version === "IPV6"));

@@ -1,7 +1,14 @@
 import { dirname } from "node:path";
 import { Duration } from "aws-cdk-lib";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Architecture, Code, Function as Lambda, LoggingFormat, Runtime } from "aws-cdk-lib/aws-lambda";
+import {
+  Architecture,
+  Code,
+  type FunctionOptions,
+  Function as Lambda,
+  LoggingFormat,
+  Runtime,
+} from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import type { Packaged } from "../../build/package.ts";
@@ -19,7 +26,10 @@ export interface Resource {
 /** Some resources depend on what a function does with them. */
 export type GivenResource = Resource | ((packaged: Packaged) => Resource);
 
-export interface FunctionProps {
+/** Some of Lambda's own settings; `memorySize` is by default what costs least. */
+type Options = Pick<FunctionOptions, "memorySize" | "retryAttempts" | "maxEventAge">;
+
+export interface FunctionProps extends Options {
   /** The prefix of the names of all functions of a stack: `colophon-prod`. */
   readonly prefix: string;
   readonly packaged: Packaged;
@@ -27,21 +37,6 @@ export interface FunctionProps {
   /** What it may use: of what it gets, it gets the variables that it reads, and all IAM statements. */
   readonly resources: readonly GivenResource[];
   readonly timeout: Duration;
-  /**
-   * One vCPU comes with 1,769 MB, and below that in proportion.
-   * @default 512, which costs least: a function mostly waits for the database; a whole vCPU where it processes images
-   */
-  readonly memoryInMegabytes?: number;
-  /**
-   * How often Lambda retries an asynchronous invocation that fails.
-   * @default 2, as Lambda does
-   */
-  readonly retries?: 0 | 1 | 2;
-  /**
-   * For how long Lambda keeps an asynchronous event that it cannot run, for want of concurrency.
-   * @default six hours, as Lambda does
-   */
-  readonly maxEventAge?: Duration;
   /**
    * Reserved concurrency: at least and at most so many invocations can run at the same time.
    * @default null: the account's unreserved concurrency
@@ -51,8 +46,9 @@ export interface FunctionProps {
   readonly log: LogGroup;
 }
 
-const memoryInMegabytesDefault = 512;
-/** With this much memory a function has a whole vCPU. */
+/** A function mostly waits for the database. */
+const leastInMegabytes = 512;
+/** With this much memory a function has a whole vCPU, and below it in proportion; images are processed with it. */
 export const wholeCpuInMegabytes = 1_769;
 
 /**
@@ -60,9 +56,10 @@ export const wholeCpuInMegabytes = 1_769;
  * the role has no managed policy, and the function does not trace: `xray:PutTraceSegments` has to be allowed on all
  * resources. API Gateway traces each request, including the time in the function.
  */
-export function makeFunction(scope: Construct, { packaged, log, ...props }: FunctionProps): Lambda {
+export function makeFunction(scope: Construct, props: FunctionProps): Lambda {
+  const { prefix, packaged, resources: given, concurrent, log, ...options } = props;
   const isRead = (variable: string) => packaged.variables.has(variable);
-  const resources = props.resources
+  const resources = given
     .map((each) => (typeof each === "function" ? each(packaged) : each))
     .filter(({ variables }) => !variables || Object.keys(variables).some(isRead));
   const writeLog = { actions: ["logs:CreateLogStream", "logs:PutLogEvents"], resources: [log.logGroupArn] };
@@ -71,23 +68,20 @@ export function makeFunction(scope: Construct, { packaged, log, ...props }: Func
     .flatMap(({ variables = {} }) => Object.entries(variables))
     .filter(([name]) => isRead(name));
   return new Lambda(scope, "Function", {
-    functionName: `${props.prefix}-${packaged.name}`,
-    description: props.description,
+    functionName: `${prefix}-${packaged.name}`,
     runtime: Runtime.NODEJS_24_X,
     // A fifth cheaper than x86_64.
     architecture: Architecture.ARM_64,
     handler: "index.handler",
     code: Code.fromAsset(dirname(packaged.file)),
-    memorySize: props.memoryInMegabytes ?? (packaged.processesImages ? wholeCpuInMegabytes : memoryInMegabytesDefault),
-    timeout: props.timeout,
+    memorySize: packaged.processesImages ? wholeCpuInMegabytes : leastInMegabytes,
     role: makeRole(scope, "Role", new ServicePrincipal("lambda.amazonaws.com"), policies),
     logGroup: log,
-    ...(props.retries === undefined ? {} : { retryAttempts: props.retries }),
-    ...(props.maxEventAge ? { maxEventAge: props.maxEventAge } : {}),
-    ...(props.concurrent ? { reservedConcurrentExecutions: props.concurrent } : {}),
+    ...(concurrent ? { reservedConcurrentExecutions: concurrent } : {}),
     // The functions write lines of JSON, which Lambda must not wrap; Logs Insights finds their fields.
     loggingFormat: LoggingFormat.TEXT,
     environment: { ...Object.fromEntries(variables), NODE_OPTIONS: "--enable-source-maps" },
+    ...options,
   });
 }
 
