@@ -72,14 +72,6 @@ describe("ops-create-user", () => {
   });
 
   it.each([
-    [{ username: "New", roles: ["Reader", "Nobody"] }, "A role in `roles` does not exist"],
-    [{ username: " plain " }, "The username is taken"],
-    [{ roles: "x" }, expect.stringContaining("username")],
-  ])("fails for %j, and adds nobody", async (payload, errorMessage) => {
-    await expectUnchanged(() => createUser(payload), failed(errorMessage));
-  });
-
-  it.each([
     ["identity", { identity: { issuer, subject: "of-a-new-user" } }, "of-a-new-user"],
     ["address", { email: { issuer, address: "New@Example.com" } }, "new@example.com"],
   ])("links the new user to an %s, and records no address", async (kind, payload, value) => {
@@ -110,15 +102,6 @@ describe("ops-issue-refresh-token", () => {
     const { expires } = (invocation as { result: { expires: string } }).result;
     expect(Date.parse(expires) - Date.now()).toBeCloseTo(30 * 86_400_000, -5);
   });
-
-  it.each([
-    { username: "Nobody", days: 1 },
-    { username: "Plain", days: 0 },
-    { username: "Plain", days: 366 },
-    { days: 1 },
-  ])("fails for %o", async (payload) => {
-    expect(await issue(payload)).toHaveProperty("error");
-  });
 });
 
 describe("ops-end-sessions", () => {
@@ -142,16 +125,6 @@ describe("ops-end-sessions", () => {
     await end({ user: user.id });
 
     expect(await lockHolderOf(stack.sql, edited)).toBeUndefined();
-  });
-
-  it.each([
-    [{ user: "nobody" }, "There is no such user"],
-    [{ user: 999_999 }, "There is no such user"],
-    [{ user: 0 }, expect.stringMatching(/^Invalid payload: user: Too small/)],
-    [{}, "Invalid payload: user: a user's id or name"],
-    [{ user: "nobody", force: true }, 'Invalid payload: Unrecognized key: "force"'],
-  ])("refuses %j", async (payload, errorMessage) => {
-    await expectUnchanged(() => end(payload), failed(errorMessage));
   });
 });
 
@@ -248,20 +221,40 @@ describe("ops-link-identity", () => {
     ] as const)
       await expectUnchanged(() => invoke(payload), failed(message));
   });
+});
 
-  const identity = { issuer, subject: "s" };
-  const email = { issuer, address: "a@example.com" };
-  it.each<[what: string, invoke: typeof link, payload: object]>([
-    ["neither subject nor email", link, {}],
-    ["both", link, { subject: "s", email: "a@example.com" }],
-    ["an issuer with a query", link, { issuer: `${issuer}/?a=b`, subject: "s" }],
-    ["a subject with a line break", link, { subject: "s\n" }],
-    ["a subject that is too long", link, { subject: "s".repeat(256) }],
-    ["an address without @", link, { email: "ada" }],
-    ["an unknown field", link, { subject: "s", removed: true }],
-    ["a new user with two links", createUser, { username: "New", identity, email }],
-    ["a new user with a misspelt address", createUser, { username: "New", email: { issuer, email: "a@example.com" } }],
-  ])("fails for %s", async (_, invoke, payload) => {
-    await expectUnchanged(() => invoke(payload), failed(expect.stringMatching(/^Invalid payload: /)));
+describe("An operators' function", () => {
+  const invalid = (text: string) => expect.stringMatching(`^Invalid payload: ${text}`);
+  const user = { username: "New" };
+  const [identity, email] = [
+    { issuer, subject: "s" },
+    { issuer, address: "a@example.com" },
+  ];
+  const plain = { username: "Plain", issuer };
+
+  it.each<[name: string, payload: object, message: unknown]>([
+    ["create-user", { ...user, roles: ["Reader", "Nobody"] }, "A role in `roles` does not exist"],
+    ["create-user", { username: " plain " }, "The username is taken"],
+    ["create-user", { roles: "x" }, invalid("username")],
+    ["create-user", { ...user, identity, email }, invalid("either `identity` or `email`")],
+    ["create-user", { ...user, email: { issuer, email: "a@example.com" } }, invalid("email")],
+    ["issue-refresh-token", { username: "Nobody", days: 1 }, "There is no such user"],
+    ["issue-refresh-token", { username: "Plain", days: 0 }, invalid("days")],
+    ["issue-refresh-token", { username: "Plain", days: 366 }, invalid("days")],
+    ["issue-refresh-token", { days: 1 }, invalid("username")],
+    ["end-sessions", { user: "nobody" }, "There is no such user"],
+    ["end-sessions", { user: 999_999 }, "There is no such user"],
+    ["end-sessions", { user: 0 }, invalid("user: Too small")],
+    ["end-sessions", {}, invalid("user: a user's id or name")],
+    ["end-sessions", { user: "nobody", force: true }, invalid('Unrecognized key: "force"')],
+    ["link-identity", plain, invalid("either `subject` or `email`")],
+    ["link-identity", { ...plain, subject: "s", email: "a@example.com" }, invalid("either `subject` or `email`")],
+    ["link-identity", { ...plain, issuer: `${issuer}/?a=b`, subject: "s" }, invalid("issuer")],
+    ["link-identity", { ...plain, subject: "s\n" }, invalid("subject")],
+    ["link-identity", { ...plain, subject: "s".repeat(256) }, invalid("subject")],
+    ["link-identity", { ...plain, email: "ada" }, invalid("email")],
+    ["link-identity", { ...plain, subject: "s", removed: true }, invalid('Unrecognized key: "removed"')],
+  ])("refuses as ops-%s %j, and changes nothing", async (name, payload, message) => {
+    await expectUnchanged(() => stack.lambda.invoke(`ops-${name}`, payload), failed(message));
   });
 });
