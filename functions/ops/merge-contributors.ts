@@ -1,5 +1,4 @@
 import { nameLengthMax } from "../../lib/contract/parameters.ts";
-import { mergeResult } from "../../lib/operators/merge-result.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
 
@@ -10,5 +9,5 @@ import { repairFunction } from "../../lib/operators/repair-function.ts";
 export const handler = repairFunction("ops/merge-contributors", async (input, { change }) => {
   const { status, result } = await change("merge_contributors", { ...input, lengthMax: nameLengthMax });
   if (status !== 200) throw refusal(String(result));
-  return mergeResult.parse(result);
+  return result;
 });

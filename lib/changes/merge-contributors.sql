@@ -22,7 +22,7 @@ $$;
 -- the same by an expression the first one counts, or all of the first contributor that has some if they are shared; a
 -- row without that value does not move. Links come behind those that are there.
 create function merge_rows(
-  list_table text, owner_column text, identity text, everybody bigint[], is_shared boolean default false
+  list_table text, owner_column text, identity text, is_shared boolean, everybody bigint[]
 ) returns jsonb language plpgsql as $$
   declare
     keys text[] = key_columns(list_table);
@@ -117,7 +117,8 @@ create function filled_fields(kept contributors, merged_ids bigint[]) returns js
 $$;
 
 -- ops-merge-contributors. What the merged ones have gets another owner; what is left goes with them. Their slugs and
--- external ids lead to the kept one.
+-- external ids lead to the kept one. The result has what the kept one gets: of series those that it was not in, and of
+-- roles those that are longer now; and whose avatars are removed.
 create function merge_contributors(request request) returns outcome language plpgsql as $$
   declare
     kept_id bigint = request.input ->> 'keep';
@@ -126,6 +127,7 @@ create function merge_contributors(request request) returns outcome language plp
     kept contributors;
     filled jsonb;
     others bigint[];
+    alias_identity text;
     gained jsonb;
     extended bigint;
     error text;
@@ -151,24 +153,21 @@ create function merge_contributors(request request) returns outcome language plp
     delete from contributor_relations where contributor_id = any(everybody) and relation_id = any(everybody);
     others = array(select distinct contributor_id from contributor_relations where relation_id = any(merged_ids));
     extended = merge_roles(everybody);
-    gained = jsonb_build_object(
-      'aliases', merge_rows(
-        'contributor_aliases', 'contributor_id',
-        format('nullif(identity_key(current.name), %L)', identity_key(full_name(kept))), everybody
-      ),
-      'links', merge_rows('contributor_links', 'contributor_id', 'url', everybody),
-      'descriptions', merge_rows(
-        'contributor_descriptions', 'contributor_id', 'identity_key(language)', everybody, is_shared => true
-      ),
-      'relations', merge_rows(
-        'contributor_relations', 'contributor_id', 'row(relation_id, relation_type)', everybody
-      ),
-      'series', merge_rows('series_contributors', 'contributor_id', 'series_id', everybody)
+    alias_identity = format('nullif(identity_key(current.name), %L)', identity_key(full_name(kept)));
+    gained = (
+      select jsonb_object_agg(what, merge_rows(list_table, owner_column, identity, is_shared, everybody))
+      from (
+        values
+          ('aliases', 'contributor_aliases', 'contributor_id', alias_identity, false),
+          ('links', 'contributor_links', 'contributor_id', 'url', false),
+          ('descriptions', 'contributor_descriptions', 'contributor_id', 'identity_key(language)', true),
+          ('relations', 'contributor_relations', 'contributor_id', 'row(relation_id, relation_type)', false),
+          ('redirected', 'contributor_relations', 'relation_id', 'row(contributor_id, relation_type)', false),
+          ('series', 'series_contributors', 'contributor_id', 'series_id', false),
+          ('former slugs', 'former_slugs', 'contributor_id', 'slug', false),
+          ('former external ids', 'former_external_ids', 'contributor_id', 'external_id', false)
+      ) as list (what, list_table, owner_column, identity, is_shared)
     );
-    perform
-      merge_rows('contributor_relations', 'relation_id', 'row(contributor_id, relation_type)', everybody),
-      merge_rows('former_slugs', 'contributor_id', 'slug', everybody),
-      merge_rows('former_external_ids', 'contributor_id', 'external_id', everybody);
     update contributors set version = version + 1 where id = any(others);
     result = (
       select jsonb_build_object(
