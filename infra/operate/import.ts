@@ -74,13 +74,6 @@ function undefinedIfMissing(error: unknown): undefined {
 /** Writes over the last line of a terminal. */
 const overwrite = (text: string) => process.stderr.isTTY && process.stderr.write(`\r\u001b[K${text}`);
 
-const barLength = 30;
-
-function showProgress(lines: number, total: number): void {
-  const bar = "#".repeat(Math.round((barLength * lines) / Math.max(1, total))).padEnd(barLength, ".");
-  overwrite(`[${bar}] ${lines.toLocaleString("en")} of ${plural(total, "line")}`);
-}
-
 const flags = {
   "dry-run": { type: "boolean", default: false },
   reason: { type: "string" },
@@ -107,7 +100,7 @@ if (import.meta.main) {
     let report: ImportReport;
     do {
       report = importReport.parse(await resultOf({ name: path, payload, yes: true, ...where }));
-      showProgress(report.lines, measured.lines);
+      overwrite(`${report.lines.toLocaleString("en")} of ${plural(measured.lines, "line")}`);
     } while (!report.isDone && !dryRun);
     overwrite("");
     print(resultInWords(path, report, { dryRun }, process.stdout.columns ?? 120) ?? "");

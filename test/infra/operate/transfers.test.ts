@@ -6,12 +6,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
+import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
+import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
+import { startS3 } from "../../../infra/aws-local/test/s3.ts";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
+import { transferBucketOf } from "../../../infra/settings/transfer-bucket.ts";
+import { settings } from "../../../infra/stages.ts";
+import { serveApis } from "../../support/aws-apis.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { key } from "../../support/environment.ts";
 import { transferKeys } from "../../support/exports.ts";
 import { runScript } from "../../support/script.ts";
 import { useStack } from "../../support/stack.ts";
+import { writeFunctions } from "../local/fixtures.ts";
 
 const stack = useStack({ uploads: true });
 let data: string;
@@ -94,6 +101,81 @@ describe("npm run import", () => {
   });
 });
 
+/** A function that imports a thousand lines at each invocation, and refuses some; it is done with three thousand. */
+const importing = `
+  let lines = 0;
+  export const handler = async (event) => {
+    tell(event);
+    lines = event.dryRun ? 3_000 : lines % 3_000 + 1_000;
+    const refused = Array.from({ length: 100 }, (_, index) => ({ line: index + 1, field: null, reason: "any" }));
+    return { lines, added: lines - 150, changed: 0, unchanged: 0, refusedCount: 150, refused, isDone: lines === 3_000 };
+  };
+`;
+
+describe("npm run import -- --stage", () => {
+  let built: Awaited<ReturnType<typeof writeFunctions>>;
+  let s3: Awaited<ReturnType<typeof startS3>>;
+
+  beforeAll(async () => {
+    built = await writeFunctions({ "colophon-prod-ops/import": importing, "colophon-dev-ops/import": importing });
+    const apis = await serveApis(["LAMBDA"], [invokeApi(await startLambda(built), key)]);
+    const { id: account } = settings.account;
+    const buckets = [transferBucketOf({ name: "prod" }, settings.account)];
+    s3 = await startS3({ directory: join(data, "s3"), buckets, account, key });
+    return async () => {
+      await s3.close();
+      await apis.close();
+      await built.remove();
+    };
+  });
+
+  beforeEach(() => {
+    s3.requests.length = 0;
+    built.forget();
+  });
+
+  /** Imports a file of three thousand lines. */
+  async function importTo(stage: string, line: string, ...words: readonly string[]) {
+    const file = join(folder, "catalogue.jsonl");
+    await writeFile(file, `${line}\n`.repeat(3_000));
+    const env = { AWS_ENDPOINT_URL_S3: s3.url };
+    return await runScript("infra/operate/import.ts", [file, "--stage", stage, "--by", "ada", ...words], { env });
+  }
+
+  const short = "{}";
+  const long = JSON.stringify({ kind: "contributor", externalId: "a-long-one", first_name: "A long one" });
+  const reported = /^Imported 3,000 lines: 2,850 added, 0 changed, 0 unchanged, 150 refused\n/;
+
+  it("asks before it changes a protected stage, and uploads nothing without agreement", async () => {
+    const complaint = expect.stringMatching(/^Nothing was invoked: .*:colophon-prod-ops-import changes something/);
+    expect(await importTo("prod", long)).toEqual({ code: 1, output: "", complaint });
+    expect([...s3.requests, ...built.seen()]).toEqual([]);
+  });
+
+  it("uploads a file once, invokes the function until it is done, and says where all refused lines are", async () => {
+    const command = "All of them: npm run logs -- --stage prod --function ops/import --level warn --since 1d\n";
+    for (const _ of Array(2)) {
+      const result = await importTo("prod", long, "--yes", "--reason", "News");
+      expect(result).toMatchObject({ code: 1, complaint: "", output: expect.stringMatching(reported) });
+      expect(result.output).toContain(command);
+    }
+
+    const [{ source }] = built.seen();
+    expect(source).toMatch(/^s3:\/\/colophon-prod-transfers-[\w-]+\/imports\/[0-9a-f]{64}\.jsonl$/);
+    expect(built.seen()).toEqual(Array(6).fill({ source, reason: "News", by: "ada", seconds: 10 }));
+    expect(s3.requests.filter((each) => each.startsWith("PUT"))).toEqual([`PUT ${source.slice("s3:/".length)}`]);
+  });
+
+  it("sends a short file as it is, and asks nobody for a dry run, or on a stage that is not protected", async () => {
+    const source = "{}\n".repeat(3_000);
+
+    expect((await importTo("prod", short, "--dry-run")).output).toMatch(/^Would import 3,000 lines: /);
+    expect(built.seen()).toEqual([{ source, by: "ada", dryRun: true }]);
+    expect((await importTo("dev", short)).output).toMatch(reported);
+    expect(s3.requests).toEqual([]);
+  });
+});
+
 describe("npm run export", () => {
   beforeEach(async () => {
     const [shared, other] = [
@@ -153,10 +235,8 @@ describe("npm run", () => {
     ["import", ["none.jsonl"], "There is no file or directory none.jsonl"],
     ["import", [tmpdir()], "is a directory, not a file"],
     ["import", [], "An argument is missing"],
-    ["import", ["none.jsonl", "--stage", "prod"], "--url and --data are for the local service"],
     ["export", ["--client", "9", "--out", "all.jsonl"], "There is no client 9"],
     ["export", ["--client", "first"], "--client takes a client's id, not first"],
-    ["export", ["--stage", "prod"], "--url and --data are for the local service"],
     ["export", ["--out", tmpdir()], `${tmpdir()} is a directory, not a file\n`],
     ["export", ["--out", "nowhere/all.jsonl"], "There is no file or directory nowhere\n"],
   ] as const)("%s fails with %j, and imports and writes nothing", async (command, words, message) => {
