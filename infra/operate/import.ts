@@ -1,7 +1,5 @@
-import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { HeadObjectCommand } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import { type ImportReport, importReport } from "../../lib/operators/import-report.ts";
@@ -25,8 +23,6 @@ const usage =
   "It may be stopped at any time: the same command goes on where it was. It ends with 1 if lines were refused or left.";
 
 const path = "ops/import";
-/** A file that is shorter is sent as it is. */
-const payloadBytes = 100_000;
 /** So long does the function work between two reports. */
 const seconds = 10;
 
@@ -47,16 +43,12 @@ async function measure(file: string) {
 
 const newline = 0x0a;
 
-/** The lines themselves, or where the file was uploaded to; one that is there already is not uploaded again. */
-async function sourceOf(
+/** Uploads the file, unless it is there already, and returns where it is. */
+async function upload(
   file: string,
   { bytes, digest }: Awaited<ReturnType<typeof measure>>,
   where: Parameters<typeof transferBucket>[0],
 ): Promise<string> {
-  if (bytes < payloadBytes) {
-    const content = await readFile(file);
-    if (isUtf8(content) && content[0] === openingBrace) return content.toString();
-  }
   const { s3, bucket } = await transferBucket(where);
   const object = { ...bucket, Key: `imports/${digest}.jsonl` };
   const stored = await s3.send(new HeadObjectCommand(object)).catch(undefinedIfMissing);
@@ -64,8 +56,6 @@ async function sourceOf(
     await new Upload({ client: s3, params: { ...object, Body: createReadStream(file) } }).done();
   return `s3://${object.Bucket}/${object.Key}`;
 }
-
-const openingBrace = 0x7b;
 
 function undefinedIfMissing(error: unknown): undefined {
   if (!(error instanceof Error && error.name === "NotFound")) throw error;
@@ -95,7 +85,7 @@ if (import.meta.main) {
     const target = await targetOf(path, where);
     const measured = await measure(file);
     if (target.isProtected && !dryRun && !yes) await expectAgreement(target, { file, ...measured, reason, by });
-    const source = await sourceOf(file, measured, where);
+    const source = await upload(file, measured, where);
     const payload = JSON.stringify({ source, reason, by, ...(dryRun ? { dryRun } : { seconds }) });
     let report: ImportReport;
     do {

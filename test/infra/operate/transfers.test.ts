@@ -65,20 +65,19 @@ describe("npm run import", () => {
     expect(await stack.sql`select reason, operator from changes where endpoint is not null`).toEqual([
       { reason: "News", operator: "ada" },
     ]);
-    expect(await transferKeys(stack)).toEqual([]);
+    expect(await transferKeys(stack)).toEqual([expect.stringMatching(/^imports\/[0-9a-f]{64}\.jsonl$/)]);
   });
 
-  it("uploads a long file, ends with 1 if lines were refused, and names them so that they control no terminal", async () => {
+  it("ends with 1 if lines were refused, and names them so that they control no terminal", async () => {
     const line = { kind: "client", id: 1, name: "A", "x\u001b]0;title\u0007\u202e": 1 };
-    const { code, output } = await run("import", [await fileOf(2_000, JSON.stringify(line))]);
+    const { code, output } = await run("import", [await fileOf(3, JSON.stringify(line))]);
 
     expect(code).toBe(1);
     expect(output).toMatch(
-      /^Imported 2,001 lines: 2,000 added, 0 changed, 0 unchanged, 1 refused\n.*^2001 .*\\u001b\]0;title\\u0007\\u202e +is no field/ms,
+      /^Imported 4 lines: 3 added, 0 changed, 0 unchanged, 1 refused\n.*^4 .*\\u001b\]0;title\\u0007\\u202e +is no field/ms,
     );
     expect(output).not.toMatch(/[^\P{C}\n]/u);
-    expect(await added()).toBe(2_000);
-    expect(await transferKeys(stack)).toEqual([expect.stringMatching(/^imports\/[0-9a-f]{64}\.jsonl$/)]);
+    expect(await added()).toBe(3);
   });
 
   it("stopped by Ctrl-C goes on where it was", async () => {
@@ -120,7 +119,7 @@ describe("npm run import -- --stage", () => {
     built = await writeFunctions({ "colophon-prod-ops/import": importing, "colophon-dev-ops/import": importing });
     const apis = await serveApis(["LAMBDA"], [invokeApi(await startLambda(built), key)]);
     const { id: account } = settings.account;
-    const buckets = [transferBucketOf({ name: "prod" }, settings.account)];
+    const buckets = ["prod", "dev"].map((name) => transferBucketOf({ name }, settings.account));
     s3 = await startS3({ directory: join(data, "s3"), buckets, account, key });
     return async () => {
       await s3.close();
@@ -135,27 +134,25 @@ describe("npm run import -- --stage", () => {
   });
 
   /** Imports a file of three thousand lines. */
-  async function importTo(stage: string, line: string, ...words: readonly string[]) {
+  async function importTo(stage: string, ...words: readonly string[]) {
     const file = join(folder, "catalogue.jsonl");
-    await writeFile(file, `${line}\n`.repeat(3_000));
+    await writeFile(file, "{}\n".repeat(3_000));
     const env = { AWS_ENDPOINT_URL_S3: s3.url };
     return await runScript("infra/operate/import.ts", [file, "--stage", stage, "--by", "ada", ...words], { env });
   }
 
-  const short = "{}";
-  const long = JSON.stringify({ kind: "contributor", externalId: "a-long-one", first_name: "A long one" });
   const reported = /^Imported 3,000 lines: 2,850 added, 0 changed, 0 unchanged, 150 refused\n/;
 
   it("asks before it changes a protected stage, and uploads nothing without agreement", async () => {
     const complaint = expect.stringMatching(/^Nothing was invoked: .*:colophon-prod-ops-import changes something/);
-    expect(await importTo("prod", long)).toEqual({ code: 1, output: "", complaint });
+    expect(await importTo("prod")).toEqual({ code: 1, output: "", complaint });
     expect([...s3.requests, ...built.seen()]).toEqual([]);
   });
 
   it("uploads a file once, invokes the function until it is done, and says where all refused lines are", async () => {
     const command = "All of them: npm run logs -- --stage prod --function ops/import --level warn --since 1d\n";
     for (const _ of Array(2)) {
-      const result = await importTo("prod", long, "--yes", "--reason", "News");
+      const result = await importTo("prod", "--yes", "--reason", "News");
       expect(result).toMatchObject({ code: 1, complaint: "", output: expect.stringMatching(reported) });
       expect(result.output).toContain(command);
     }
@@ -166,13 +163,10 @@ describe("npm run import -- --stage", () => {
     expect(s3.requests.filter((each) => each.startsWith("PUT"))).toEqual([`PUT ${source.slice("s3:/".length)}`]);
   });
 
-  it("sends a short file as it is, and asks nobody for a dry run, or on a stage that is not protected", async () => {
-    const source = "{}\n".repeat(3_000);
-
-    expect((await importTo("prod", short, "--dry-run")).output).toMatch(/^Would import 3,000 lines: /);
-    expect(built.seen()).toEqual([{ source, by: "ada", dryRun: true }]);
-    expect((await importTo("dev", short)).output).toMatch(reported);
-    expect(s3.requests).toEqual([]);
+  it("asks nobody for a dry run, or on a stage that is not protected", async () => {
+    expect((await importTo("prod", "--dry-run")).output).toMatch(/^Would import 3,000 lines: /);
+    expect(built.seen()).toMatchObject([{ dryRun: true }]);
+    expect((await importTo("dev")).output).toMatch(reported);
   });
 });
 
