@@ -6,7 +6,7 @@ import type { ImportReport as Report } from "../../../lib/operators/import-repor
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { identifier } from "../../support/database.ts";
-import { exportedText, exportFrom } from "../../support/exports.ts";
+import { exportFrom, linesOf } from "../../support/exports.ts";
 import { operate } from "../../support/operate.ts";
 import { startStack, useStack } from "../../support/stack.ts";
 import { contents, rowsOf } from "../../support/undo.ts";
@@ -139,8 +139,7 @@ describe("ops-import", () => {
       ),
     ).toMatchObject({ changed: 3, added: 0, unchanged: 0, refusedCount: 0 });
 
-    const exported = (await exportedText(stack, await exportFrom(stack))).trimEnd().split("\n");
-    expect(exported.map((line) => JSON.parse(line))).toEqual(
+    expect(linesOf((await exportFrom(stack)).text)).toEqual(
       expect.arrayContaining([
         publisher("p1", { slug: "kodansha", name: "Kodansha Ltd", short_name: "KD" }),
         contributor("c1", {

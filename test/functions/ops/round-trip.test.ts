@@ -5,13 +5,13 @@ import { describe, expect, it } from "vitest";
 import { link } from "../../../lib/contract/links.ts";
 import { name, requiredText, source } from "../../../lib/contract/parameters.ts";
 import { parseLine } from "../../../lib/operators/catalogue-lines.ts";
-import { type Exported, exportedText, exportFrom, linesOf } from "../../support/exports.ts";
+import { exportFrom, linesOf } from "../../support/exports.ts";
 import { operate } from "../../support/operate.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack({ from: "demo", uploads: true });
 
-const textOf = async (exported: Exported) => await exportedText(stack, exported);
+const exported = async (): Promise<string> => (await exportFrom(stack)).text;
 
 async function importFrom(source: string): Promise<Record<string, unknown>> {
   const report = await operate(stack, "ops-import", { source });
@@ -160,20 +160,19 @@ describe("An export", () => {
   it("of the demo data is the file that they are loaded from", async () => {
     const file = join(import.meta.dirname, "../../../infra/local/demo/catalogue.jsonl");
 
-    expect(await textOf(await exportFrom(stack))).toBe(await readFile(file, "utf8"));
+    expect(await exported()).toBe(await readFile(file, "utf8"));
   });
 
   it("changes nothing where it comes from, and is what an export is of the database into which it is imported", async () => {
-    const exported = await exportFrom(stack);
-    const text = await textOf(exported);
-    const count = Object.values(exported.lines).reduce((sum, each) => sum + each);
+    const { target, text } = await exportFrom(stack);
+    const count = linesOf(text).length;
 
-    expect(await importFrom(exported.target)).toMatchObject({ added: 0, changed: 0, unchanged: count });
-    expect(await textOf(await exportFrom(stack))).toBe(text);
+    expect(await importFrom(target)).toMatchObject({ added: 0, changed: 0, unchanged: count });
+    expect(await exported()).toBe(text);
 
     await empty();
-    expect(await importFrom(exported.target)).toMatchObject({ added: count });
-    expect(await textOf(await exportFrom(stack))).toBe(text);
+    expect(await importFrom(target)).toMatchObject({ added: count });
+    expect(await exported()).toBe(text);
   });
 
   it("is so for any catalogue that an import accepts", async () => {
@@ -184,15 +183,14 @@ describe("An export", () => {
         // Records that were there before there were external ids have none.
         for (const table of ["contributors", "publishers", "series"])
           await stack.sql.query(`update ${table} set external_id = null where id % 2 = 0`);
-        const exported = await exportFrom(stack);
-        const text = await textOf(exported);
+        const { target, text } = await exportFrom(stack);
         expect(linesOf(text).map(contentsOf)).toEqual(lines.map(contentsOf));
-        expect(await importFrom(exported.target)).toMatchObject({ unchanged: lines.length });
+        expect(await importFrom(target)).toMatchObject({ unchanged: lines.length });
 
         await empty();
-        await importFrom(exported.target);
+        await importFrom(target);
 
-        expect(await textOf(await exportFrom(stack))).toBe(text);
+        expect(await exported()).toBe(text);
       }),
       { numRuns: 5 },
     );
