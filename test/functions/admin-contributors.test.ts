@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { useHolder } from "../support/callers.ts";
 import { aContributor, aSeries, aWholeContributor, type Entry } from "../support/catalogue.ts";
-import { identifier } from "../support/database.ts";
 import { envelope, invalidParameter } from "../support/envelope.ts";
 import { invoke } from "../support/invoke.ts";
 import { aUser } from "../support/people.ts";
@@ -242,7 +241,8 @@ describe("POST /admin-contributors/edit/{id}", () => {
 });
 
 describe("DELETE /admin-contributors/delete/{id}", () => {
-  it("returns 200, removes all that belongs to the contributor", async () => {
+  /** No row refers to what is not there (REFERENCES), so nothing is left of it. */
+  it("returns 200 to a contributor with all that a contributor can have, and 404 afterwards", async () => {
     const { sql } = stack;
     const { id, slug, friend } = await aWholeContributor(sql);
     await aSeries(sql, { by: { id, slug } });
@@ -252,11 +252,6 @@ describe("DELETE /admin-contributors/delete/{id}", () => {
     const remove = () => editor.call("admin-contributors/delete", { path: { id } });
 
     expect((await remove()).body).toEqual(envelope(200, "Contributor deleted"));
-
-    for (const table of ["links", "aliases", "descriptions", "relations", "locks"])
-      expect(await sql`select from ${identifier(`contributor_${table}`)} where contributor_id = ${id}`).toEqual([]);
-    expect(await sql`select from contributor_relations where relation_id = ${id}`).toEqual([]);
-    expect(await sql`select from series_contributors where contributor_id = ${id}`).toEqual([]);
     expect(await sql`select from contributors where id = ${friend.id}`).toHaveLength(1);
     expect((await remove()).status).toBe(404);
   });
