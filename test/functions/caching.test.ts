@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { aContributor, aPublisher, type Entry } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
-import { type Stack, startStack, useStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 
 const stack = useStack();
 
@@ -108,13 +108,11 @@ describe.each([
 });
 
 describe("A stage whose edge is told what has changed", () => {
-  let edge: Stack;
+  const edge = useStack({ variables: () => ({ SHARED_CACHE_SECONDS: "3600" }) });
   let paths: readonly [page: string, record: string];
 
   beforeAll(async () => {
-    edge = await startStack({ variables: () => ({ SHARED_CACHE_SECONDS: "3600" }) });
     paths = ["/publishers?limit=1", `/publisher/slug/${(await aPublisher(edge.sql)).slug}`];
-    return () => edge.close();
   });
 
   it("lets it keep responses for an hour, and browsers for a minute", async () => {
@@ -134,7 +132,6 @@ describe("A stage whose edge is told what has changed", () => {
   it("lets it keep for seconds what took long, since that may be older than what the edge was told", async () => {
     edge.dataApi.intercept(() => ({ kind: "delay", ms: 600 }));
     const seen = await Promise.all(paths.map((path) => see(path, {}, edge)));
-    edge.dataApi.intercept(undefined);
 
     for (const { policy } of seen) expect(policy).toMatch(/^public, max-age=60, s-maxage=5, /);
   });
