@@ -7,7 +7,7 @@ import { aUser } from "../support/people.ts";
 import { aPermission, aRole, defaultRoleId, type Named } from "../support/records.ts";
 import { bodyOf, type Table, tableOf } from "../support/requests.ts";
 import { useStack } from "../support/stack.ts";
-import { unchanged } from "../support/unchanged.ts";
+import { expectEach, unchanged } from "../support/unchanged.ts";
 
 /* What names, descriptions and sources may hold (lib/contract/README.md, "Bad input"), and records that hold as much as they may. */
 
@@ -90,12 +90,8 @@ const texts: readonly Field[] = [
 const send = ([endpoint, , bodyOf]: Field, text: string) =>
   administrator.call(endpoint, { path: { id: ids[tableOf({ path: `/${endpoint}` })] }, body: bodyOf(text) });
 
-/** Sends each text, and expects this response to each, and that none changes anything. */
-const expectEach = (field: Field, all: readonly string[], response: object) =>
-  unchanged(stack, async () => {
-    for (const text of all) expect([text, (await send(field, text)).body]).toEqual([text, response]);
-    return { status: 400 };
-  });
+const refuseEach = (field: Field, all: readonly string[], response: object) =>
+  expectEach(stack, all, (text) => send(field, text), response);
 
 /** All but tab and line breaks. */
 const controls = Array.from({ length: 0xa0 }, (_, code) => String.fromCharCode(code)).filter((each) =>
@@ -119,11 +115,11 @@ describe.each(all)("A %s", (_, field, unfit) => {
   it("is rejected with invalid characters, or if it is too long, space around it included", async () => {
     const others = ["a\ud800b", "n".repeat(lengthMax + 1), ` ${"n".repeat(lengthMax)}`];
 
-    await expectEach(field, [...unfit.map((each) => `Edi${each}tor`), ...others], invalidParameter(parameter));
+    await refuseEach(field, [...unfit.map((each) => `Edi${each}tor`), ...others], invalidParameter(parameter));
   });
 
   it.runIf(absent)("is missing where nothing of it can be seen", async () => {
-    await expectEach(field, unseen, absent ?? {});
+    await refuseEach(field, unseen, absent ?? {});
   });
 
   it.runIf(unfit === controls)(

@@ -25,6 +25,20 @@ export async function unchanged<Given extends Response>({ sql }: Stack, call: ()
   return reply;
 }
 
+/** Sends a request for each value, and checks that each gets this response, and that none of them changes anything. */
+export async function expectEach<Value>(
+  stack: Stack,
+  values: readonly Value[],
+  send: (value: Value) => Promise<Reply>,
+  response: object,
+): Promise<void> {
+  expect(values).not.toEqual([]);
+  await unchanged(stack, async () => {
+    for (const value of values) expect([value, (await send(value)).body]).toEqual([value, response]);
+    return { status: 400 };
+  });
+}
+
 /** The number of rows of each table, and a digest of them: all rows of the demo data would take longer than the call. */
 const contents = (sql: Sql): Promise<object[]> =>
   sql.query(

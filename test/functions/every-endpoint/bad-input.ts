@@ -9,7 +9,7 @@ import { panelOrigin } from "../../support/environment.ts";
 import { bodyOf, makers, tableOf } from "../../support/requests.ts";
 import { eventOf } from "../../support/samples.ts";
 import type { Request } from "../../support/stack.ts";
-import { unchanged } from "../../support/unchanged.ts";
+import { expectEach } from "../../support/unchanged.ts";
 import type { UploadStack } from "../../support/uploads.ts";
 
 /*
@@ -29,24 +29,12 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
   const some = (condition: (declaration: Declaration) => unknown) =>
     all.filter(([, each]) => !each.needsFileService && !each.needsSignIn && condition(each));
 
-  /** Sends one request for each value, and expects this response to each, and that none of them changes anything. */
-  async function expectEach<Value>(
+  const refuseEach = <Value>(
     name: string,
     values: readonly Value[],
     request: (value: Value) => Request,
     response: object,
-  ) {
-    await unchanged(stack, async () => {
-      let status = 0;
-      for (const value of values) {
-        const reply = await administrator.call(name, request(value));
-        expect([value, reply.body]).toEqual([value, response]);
-        ({ status } = reply);
-      }
-      expect(status, "There are values").toBeGreaterThan(0);
-      return { status };
-    });
-  }
+  ) => expectEach(stack, values, (value) => administrator.call(name, request(value)), response);
 
   describe.each(all.filter(([, { parameters = {} }]) => "id" in parameters))("The id of %s", (name, declaration) => {
     const [noun = ""] = /user|role|permission|contributor|publisher/.exec(name) ?? [];
@@ -66,10 +54,10 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
         ? { [field]: [], max: 0, from: 0, to: 0 }
         : envelope(404, `${noun[0]?.toUpperCase()}${noun.slice(1)} not found`);
 
-      await expectEach(name, [987_654_321, 0, -1, "-0", "9007199254740993", "9".repeat(20)], request, response);
+      await refuseEach(name, [987_654_321, 0, -1, "-0", "9007199254740993", "9".repeat(20)], request, response);
       // The ids of contributors and publishers are numbers in the interface, the others are strings.
       const isNumber = noun === "contributor" || noun === "publisher";
-      await expectEach(name, noInteger, request, isNumber ? missingParameters : response);
+      await refuseEach(name, noInteger, request, isNumber ? missingParameters : response);
     });
   });
 
@@ -111,12 +99,12 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
 
     it.each(parameters)("is 400 where %s cannot be read", async (parameter) => {
       const response = isRequired(parameter) ? missingParameters : invalidParameter(parameter);
-      await expectEach(name, invalid[parameter] ?? [], (value) => request({ [parameter]: value }), response);
+      await refuseEach(name, invalid[parameter] ?? [], (value) => request({ [parameter]: value }), response);
     });
 
     it.each(parameters.filter(isRequired))("is 400 without a %s, whatever else is wrong", async () => {
       const queries = [{}, { client: "" }, { limit: -1 }];
-      await expectEach(name, queries, (query) => ({ path: { id: 1 }, query }), missingParameters);
+      await refuseEach(name, queries, (query) => ({ path: { id: 1 }, query }), missingParameters);
     });
 
     it.each(Object.keys(query))("is 400 where %s comes twice", async (parameter) => {
@@ -226,8 +214,8 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
 
       expect(Object.keys(required), "with all bodies").toContain(name);
       for (const headers of kinds)
-        await expectEach(name, [...whole, ...without], (body) => ({ path: { id }, body, headers }), missingParameters);
-      await expectEach(name, ["{}", ...left], (body) => ({ path: { id }, body }), missingParameters);
+        await refuseEach(name, [...whole, ...without], (body) => ({ path: { id }, body, headers }), missingParameters);
+      await refuseEach(name, ["{}", ...left], (body) => ({ path: { id }, body }), missingParameters);
     });
 
     it("is 400 where an optional field cannot be read, or names what is not there", async () => {
@@ -239,7 +227,7 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
       for (const [field, values] of Object.entries(unfit(own, other)))
         if (field in (declaration.body ?? {}) && !required[name]?.includes(field))
           for (const headers of kinds)
-            await expectEach(
+            await refuseEach(
               name,
               values,
               (value) => ({ path: { id }, body: { ...body, [field]: value }, headers }),
@@ -254,7 +242,7 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
       const patches = ["merge-patch", "merge-patch+jsonx", "json-patch+json", "Merge-Patch; charset=utf-8"].map(
         (subtype) => `application/${subtype}`,
       );
-      await expectEach(name, patches, send, envelope(415, "Unsupported media type"));
+      await refuseEach(name, patches, send, envelope(415, "Unsupported media type"));
       for (const type of ["application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"])
         expect([type, (await administrator.call(name, send(type))).status]).toEqual([type, 200]);
     });
@@ -273,7 +261,7 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
       });
 
       for (const headers of kinds)
-        await expectEach(
+        await refuseEach(
           name,
           [taken, ` ${taken.toUpperCase()} `],
           (each) => request(each, headers),
