@@ -17,10 +17,8 @@ const flags = {
   help: { type: "boolean", default: false },
 } as const;
 
-interface Proven {
+interface Proven extends Omit<Probe, "steps"> {
   theme: string;
-  name: string;
-  source: string;
   results: ProbeResult[];
 }
 
@@ -61,19 +59,18 @@ async function prove(stop: AbortSignal): Promise<boolean> {
 }
 
 /** Those that wait for time-outs run beside the others, which run in turn. */
-async function runAll(target: Target, withoutWaiting: boolean, stop: AbortSignal): Promise<Proven[]> {
-  const run = async (theme: string, probe: Probe): Promise<Proven> => {
+async function runAll(target: Target, withoutWaiting: boolean, stop: AbortSignal) {
+  const run = async (theme: string, probe: Probe) => {
     const { name, source } = probe;
     return { theme, name, source, results: await runProbe(target, probe, stop) };
   };
+  const { timeOuts, ...themes } = themesOf();
   const runInTurn = async () => {
     const proven: Proven[] = [];
-    for (const [theme, probes] of Object.entries(themes)) {
+    for (const [theme, probes] of Object.entries(themes))
       for (const probe of probes) proven.push(await run(theme, probe));
-    }
     return proven;
   };
-  const { timeOuts, ...themes } = themesOf();
   const waiting = withoutWaiting ? [] : timeOuts.map((probe) => run("timeOuts", probe));
   const [proven, waited] = await Promise.all([runInTurn(), Promise.all(waiting)]);
   stop.throwIfAborted();

@@ -1,17 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import {
-  BeginTransactionCommand,
-  CommitTransactionCommand,
-  ExecuteStatementCommand,
-  type RDSDataClient,
-  RollbackTransactionCommand,
-} from "@aws-sdk/client-rds-data";
+import type { RDSData } from "@aws-sdk/client-rds-data";
 import { type Expected, type Probe, rollback, type Step } from "./probe.ts";
 
 /** Where probes are sent. */
 export interface Target {
-  client: RDSDataClient;
+  client: RDSData;
   resourceArn: string;
   secretArn: string;
   database: string;
@@ -25,11 +19,11 @@ export interface ProbeResult {
   differs: boolean;
 }
 
-const commands = {
-  execute: ExecuteStatementCommand,
-  begin: BeginTransactionCommand,
-  commit: CommitTransactionCommand,
-  rollback: RollbackTransactionCommand,
+const calls: Record<Step["call"], (client: RDSData, input: never, options: object) => Promise<object>> = {
+  execute: (client, input, options) => client.executeStatement(input, options),
+  begin: (client, input, options) => client.beginTransaction(input, options),
+  commit: (client, input, options) => client.commitTransaction(input, options),
+  rollback: (client, input, options) => client.rollbackTransaction(input, options),
 };
 
 /** Takes the steps of a probe until the signal, and rolls back the transactions that it leaves open. */
@@ -40,9 +34,8 @@ export async function runProbe(target: Target, { steps }: Probe, abortSignal?: A
   const send = async ({ call, input, transaction }: Step, options = {}): Promise<object> => {
     const arns = { resourceArn, secretArn, ...(call !== "commit" && call !== "rollback" && { database }) };
     const transactionId = call === "begin" || !transaction ? undefined : (ids.get(transaction) ?? transaction);
-    const Command = commands[call] as new (input: object) => ExecuteStatementCommand;
-    const command = new Command({ ...arns, ...(transactionId && { transactionId }), ...input });
-    const response: object = await client.send(command, options);
+    const all = { ...arns, ...(transactionId && { transactionId }), ...input };
+    const response = await calls[call](client, all as never, options);
     if (transaction && "transactionId" in response) ids.set(transaction, `${response.transactionId}`);
     return response;
   };
