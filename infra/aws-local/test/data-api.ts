@@ -22,24 +22,15 @@ export interface Call {
  * cannot know; with `hold` its response is late. With `late` the connection breaks at once, and the statement runs when the promise is fulfilled.
  */
 export type Fault =
-  | { kind: "error"; status: number; type: string; message?: string }
-  | { kind: "error-after"; status: number; type: string; message?: string }
-  | { kind: "drop-before" }
-  | { kind: "drop-after" }
-  | { kind: "cut-body" }
+  | { kind: "error" | "error-after"; status: number; type: string; message?: string }
+  | { kind: "drop-before" | "drop-after" | "cut-body" | "503" | "throttle" }
   | { kind: "late"; until: Promise<unknown>; done?: (text: string) => void }
-  | { kind: "503" }
-  | { kind: "throttle" }
   | { kind: "delay"; ms: number }
   | { kind: "hold"; until: Promise<unknown> };
 
 /** Those of a network and of a busy service. */
 export const commonFaults: readonly Fault[] = [
-  { kind: "drop-before" },
-  { kind: "drop-after" },
-  { kind: "cut-body" },
-  { kind: "503" },
-  { kind: "throttle" },
+  ...(["drop-before", "drop-after", "cut-body", "503", "throttle"] as const).map((kind) => ({ kind })),
   { kind: "delay", ms: 400 },
 ];
 
@@ -92,7 +83,7 @@ async function runWith(
 ): Promise<string | undefined> {
   const drop = () => void response.destroy();
   if (fault?.kind === "drop-before") return drop();
-  if (fault?.kind === "error") throw serviceErrorOf(fault);
+  if (fault?.kind === "error") throw new ServiceError(fault.status, fault.type, fault.message);
   if (fault?.kind === "503") throw new ServiceError(503, "ServiceUnavailableError");
   if (fault?.kind === "throttle") throw new ServiceError(400, "ThrottlingException", "Rate exceeded");
   if (fault?.kind === "delay") await sleep(fault.ms);
@@ -103,11 +94,8 @@ async function runWith(
   const text = await run();
   if (fault?.kind === "hold") await fault.until;
   if (fault?.kind === "drop-after") return drop();
-  if (fault?.kind === "error-after") throw serviceErrorOf(fault);
+  if (fault?.kind === "error-after") throw new ServiceError(fault.status, fault.type, fault.message);
   if (fault?.kind !== "cut-body") return text;
   response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
   return void response.write(text.slice(0, text.length / 2), () => response.socket?.resetAndDestroy());
 }
-
-const serviceErrorOf = ({ status, type, message }: { status: number; type: string; message?: string }) =>
-  new ServiceError(status, type, message);

@@ -1,4 +1,5 @@
-import { type IncomingHttpHeaders, request } from "node:http";
+import { once } from "node:events";
+import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 
@@ -25,20 +26,13 @@ export async function send(
   const { hostname, port } = new URL(url);
   const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
   const outgoing = request({ hostname, port, path, method, agent: false, headers: { ...length, ...headers } });
-  const answered = new Promise<Reply>((resolve, reject) => {
-    outgoing.once("error", reject).once("response", async (response) => {
-      try {
-        const bytes = await buffer(response);
-        const isZipped = response.headers["content-encoding"] === "gzip";
-        const text = (isZipped ? gunzipSync(bytes) : bytes).toString();
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(text) });
-      } catch (error) {
-        reject(error);
-      }
-    });
-  });
-  outgoing.end(body);
-  return await answered;
+  // An early response may break off what is still being sent.
+  outgoing.on("error", () => {}).end(body);
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  const { statusCode: status = 0, headers: received } = response;
+  const bytes = await buffer(response);
+  const text = (received["content-encoding"] === "gzip" ? gunzipSync(bytes) : bytes).toString();
+  return { status, headers: received, text, json: parsed(text) };
 }
 
 function parsed(text: string): unknown {

@@ -1,9 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { clientOf, key, useEmulator } from "../../test/emulator.ts";
 import { serviceLimits } from "../limits.ts";
@@ -37,13 +36,11 @@ function start(changed: Record<string, string> = {}, more: string[] = ["--withou
     AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
   };
   const flags = Object.entries(named).map(([name, value]) => `--${name}=${value}`);
-  return spawn(process.execPath, [join(import.meta.dirname, "prove.ts"), ...flags, ...more], { env });
+  return promisify(execFile)(process.execPath, [join(import.meta.dirname, "prove.ts"), ...flags, ...more], { env });
 }
 
-async function end(child: ReturnType<typeof start>) {
-  const texts = Promise.all([text(child.stdout), text(child.stderr)]);
-  const [code] = await once(child, "close");
-  const [stdout, stderr] = await texts;
+async function end(running: ReturnType<typeof start>) {
+  const { code = 0, stdout, stderr } = await running.catch((error) => error);
   return { code, stdout, stderr };
 }
 
@@ -100,12 +97,11 @@ describe("npm run prove", () => {
   });
 
   it("drops its schema when it is interrupted", async () => {
-    const child = start({}, []);
-    const ended = end(child);
+    const running = start({}, []);
     await expect.poll(schemas).toBe(1);
-    child.kill("SIGINT");
+    running.child.kill("SIGINT");
 
-    expect(await ended).toEqual({ code: 2, stdout: "", stderr: "Interrupted\n" });
+    expect(await end(running)).toEqual({ code: 2, stdout: "", stderr: "Interrupted\n" });
     expect(await schemas()).toBe(0);
   });
 
