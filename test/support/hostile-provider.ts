@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 import { aLinkedUser, type Browser } from "./sign-in.ts";
 import { type StackOptions, startStack } from "./stack.ts";
 
@@ -15,8 +15,7 @@ async function startHostileProvider() {
   const server = createServer((request, response) => {
     respond(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url: issuer, close } = await listenToClients(server);
   let key = await newSigner();
 
   const json = (response: ServerResponse, body: unknown) =>
@@ -64,10 +63,7 @@ async function startHostileProvider() {
     async rotate(under: "a new name" | "the same name" = "a new name") {
       key = await newSigner(under === "the same name" ? key.published.kid : undefined);
     },
-    close: () => {
-      server.closeAllConnections();
-      return new Promise<void>((resolve) => server.close(() => resolve()));
-    },
+    close,
   };
   return provider;
 }
