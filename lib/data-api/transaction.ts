@@ -10,13 +10,16 @@ import { client, commandOf, database, type Row } from "./client.ts";
 
 export type Send = (statement: Sql) => Promise<readonly Row[]>;
 
-/** No request waits for these statements; the Data API ends a statement after 45 s (Data API, "Limits"). */
+/** A client for statements that no request waits for: of the other client's time-outs only this one is kept. */
+export const longStatementClient = (): RDSDataClient =>
+  new RDSDataClient({ maxAttempts: 1, requestHandler: { connectionTimeout: timeouts.connectionTimeout } });
+
+/** The Data API ends a statement after 45 s (Data API, "Limits"). */
 const statementTimeoutInMilliseconds = 50_000;
 
-/** A statement here may take longer than the other client waits, so of its time-outs only this one is kept. */
-const { connectionTimeout } = timeouts;
-
-const statementTimeout = (): AttemptOptions => ({ abortSignal: AbortSignal.timeout(statementTimeoutInMilliseconds) });
+export const statementTimeout = (): AttemptOptions => ({
+  abortSignal: AbortSignal.timeout(statementTimeoutInMilliseconds),
+});
 
 /**
  * A cluster that was paused for a day takes half a minute or more to resume. A new cluster rejects its first calls with
@@ -41,7 +44,7 @@ export async function transaction<Result>(
     : await retry(begin, () => true, performance.now() + beginTimeoutInMilliseconds);
   const { resourceArn, secretArn } = database;
   const open = { resourceArn, secretArn, transactionId };
-  const transactionClient = new RDSDataClient({ maxAttempts: 1, requestHandler: { connectionTimeout } });
+  const transactionClient = longStatementClient();
   const send: Send = async (statement) => {
     const command = commandOf(statement, database, transactionId);
     const { records } = await transactionClient.send(command, options ?? statementTimeout());

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import sql, { raw } from "sql-template-tag";
-import { isFault, timeouts } from "../aws/retry.ts";
+import { isFault } from "../aws/retry.ts";
 import { database, execute } from "../data-api/client.ts";
 import { integer } from "../data-api/read.ts";
-import type { Send } from "../data-api/transaction.ts";
+import { longStatementClient, type Send, statementTimeout } from "../data-api/transaction.ts";
 import { applyOnce } from "./migration-lock.ts";
 import { runScript, type Script } from "./script.ts";
 import type { Migration } from "./tables/all.ts";
@@ -116,16 +116,9 @@ const callWith = (script: Script): Promise<"succeeded" | "unknown"> =>
     },
   );
 
-/** The Data API responds after 45 s at the latest (Data API, "Limits"). */
-const callTimeoutInMilliseconds = 50_000;
-
 /** A statement of its own, which goes on when its call has timed out. */
 const sendSlowly: Send = async (statement) => {
-  const client = new RDSDataClient({
-    maxAttempts: 1,
-    requestHandler: { connectionTimeout: timeouts.connectionTimeout },
-  });
   const command = new ExecuteStatementCommand({ ...database, sql: statement.statement, continueAfterTimeout: true });
-  const { records } = await client.send(command, { abortSignal: AbortSignal.timeout(callTimeoutInMilliseconds) });
+  const { records } = await longStatementClient().send(command, statementTimeout());
   return records ?? [];
 };
