@@ -76,18 +76,17 @@ create function imported_ids(target text, names text[]) returns table (name text
           from (
             select 1, external_id, id from %1$I where external_id = any($1)
             union all
-            select 2, 'slug:' || slug, id from %1$I where slug = any($2) and external_id is null%2$s
+            select 2, 'slug:' || slug, id from %1$I where slug = any($2) and external_id is null
+            union all
+            select 3, external_id, contributor_id
+            from former_external_ids
+            where %1$L = 'contributors' and external_id = any($1)
+            union all
+            select 4, 'slug:' || slug, contributor_id from former_slugs where %1$L = 'contributors' and slug = any($2)
           ) as found (rank, name, id)
           order by name, rank
         $sql$,
-        target,
-        case
-          when target = 'contributors' then $sql$
-            union all
-            select 3, external_id, contributor_id from former_external_ids where external_id = any($1)
-            union all
-            select 4, 'slug:' || slug, contributor_id from former_slugs where slug = any($2)$sql$
-        end
+        target
       )
       using names, array(select said_slug(called) from unnest(names) as called where said_slug(called) is not null);
     end if;

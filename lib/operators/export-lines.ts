@@ -6,9 +6,6 @@ import { countSkipped, lines } from "../queries/catalogue.ts";
 import { kinds } from "./catalogue-lines.ts";
 import { refusal } from "./refusal.ts";
 
-/** More do not fit into a result, unless their lines are short. */
-const linesPerStatement = 500;
-
 /** What has been read of an export. */
 export interface Progress {
   /** By their kinds. */
@@ -39,8 +36,7 @@ export async function* readLines(
     let count = 0;
     for (let after: number | null = 0; after !== null; ) {
       if (performance.now() > readUntil) throw refusal(tooLong(progress));
-      const range = { client, after, limit: linesPerStatement };
-      const found = await readTextWithin(send, lines(kind, table, range), sql`, count, next_id`);
+      const found = await readTextWithin(send, lines(kind, table, client, after), sql`, count, next_id`);
       if (found === undefined) throw new TypeError("A page of lines has no row");
       const { text, row } = found;
       const bytes = Buffer.from(text ?? "");

@@ -28,20 +28,21 @@ export interface LineTable {
   readonly lists: readonly List[];
 }
 
-export interface Range {
-  /** Default: the records of all clients. */
-  readonly client: number | undefined;
-  readonly after: number;
-  readonly limit: number;
-}
+/** More do not fit into a result, unless their lines are short. */
+const linesMax = 500;
 
 /**
- * As many lines of a kind as fit into a result, and at least one, by the ids of their records: a row of their `text`,
- * their `count` and the id after which the next ones come, or null after the last line. A line has the fields in the
- * order of lib/operators/README.md, without those that are null, empty or as a new record has them, so the same
- * catalogue always gives the same text.
+ * As many lines of a kind, of a client or of all, as fit into a result, and at least one, by the ids of their records:
+ * a row of their `text`, their `count` and the id after which the next ones come, or null after the last line. A line
+ * has the fields in the order of lib/operators/README.md, without those that are null, empty or as a new record has
+ * them, so the same catalogue always gives the same text.
  */
-export const lines = (kind: string, { table, columns, lists }: LineTable, { client, after, limit }: Range): Sql => sql`
+export const lines = (
+  kind: string,
+  { table, columns, lists }: LineTable,
+  client: number | undefined,
+  after: number,
+): Sql => sql`
   with
     page as materialized (
       select ${raw(table)}.id, cast(json_strip_nulls(row_to_json(fields)) as text) as line
@@ -59,7 +60,7 @@ export const lines = (kind: string, { table, columns, lists }: LineTable, { clie
         and ${join(areShown(client, table, columns), " and ")}
         and ${isRelation(columns) ? isFirst(table, columns) : sql`true`}
       order by ${raw(table)}.id
-      limit ${limit}::bigint
+      limit ${linesMax}::bigint
     ),
     -- a materialized page keeps its order, so the window functions follow it
     measured as (
@@ -70,7 +71,7 @@ export const lines = (kind: string, { table, columns, lists }: LineTable, { clie
     string_agg(line || chr(10), '' order by position) as text,
     count(*) as count,
     case
-      when count(*) < (select count(*) from page) or count(*) = ${limit}::bigint then max(id)
+      when count(*) < (select count(*) from page) or count(*) = ${linesMax}::bigint then max(id)
     end as next_id
   from measured
   where bytes <= ${raw(`${resultBytesMax}`)} or position = 1
@@ -117,26 +118,20 @@ function elementOf(table: string, columns: readonly Column[]): Sql {
 
 /** The value of a column; null where a line leaves the field out. */
 function columnValue(table: string, column: Column): Sql {
-  const [reference] = referencesOf(table, [column]);
-  const value = reference === undefined ? raw(`${table}.${column.name}`) : nameOf(reference);
-  if (column.empty === undefined) return value;
-  return sql`cast(nullif(cast(to_json(${value}) as text), ${raw(`'${JSON.stringify(column.empty ?? "")}'`)}) as json)`;
+  const [{ called } = { called: `${table}.${column.name}` }] = referencesOf(table, [column]);
+  if (column.empty === undefined) return raw(called);
+  return raw(`cast(nullif(cast(to_json(${called}) as text), '${JSON.stringify(column.empty ?? "")}') as json)`);
 }
 
-interface Reference {
-  readonly name: string;
-  readonly parent: string;
-  /** What the parent is called in a statement. */
-  readonly alias: string;
-}
-
-/** The records that rows of a table are or lead to; each client has its scope. */
-const referencesOf = (table: string, columns: readonly Column[]): readonly Reference[] =>
-  columns.flatMap(({ name, parent }) =>
-    parent === undefined || name === "client_id"
-      ? []
-      : [{ name, parent, alias: name === "id" ? table : parent === "tags" ? parent : `of_${name}` }],
-  );
+/** The records that rows of a table are or lead to, and what a file calls them; each client has its scope. */
+const referencesOf = (table: string, columns: readonly Column[]) =>
+  columns.flatMap(({ name, parent }) => {
+    if (parent === undefined || name === "client_id") return [];
+    if (parent === "tags") return [{ name, parent, alias: parent, called: "tags.name" }];
+    const alias = name === "id" ? table : `of_${name}`;
+    const called = parent === "clients" ? "clients.id" : `coalesce(${alias}.external_id, 'slug:' || ${alias}.slug)`;
+    return [{ name, parent, alias, called }];
+  });
 
 const withReferences = (table: string, columns: readonly Column[]): Sql =>
   raw(
@@ -147,12 +142,6 @@ const withReferences = (table: string, columns: readonly Column[]): Sql =>
         .map(({ parent, alias, name }) => `join ${parent} as ${alias} on ${alias}.id = ${table}.${name}`),
     ].join(" "),
   );
-
-/** What a file calls a record. */
-function nameOf({ parent, alias }: Reference): Sql {
-  if (parent === "clients") return raw(`${alias}.id`);
-  return raw(parent === "tags" ? `${alias}.name` : `coalesce(${alias}.external_id, 'slug:' || ${alias}.slug)`);
-}
 
 /** Whether records are in the client's scope, each. */
 const areShown = (client: number | undefined, table: string, columns: readonly Column[]): Sql[] =>

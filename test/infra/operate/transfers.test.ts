@@ -230,7 +230,7 @@ describe("npm run", () => {
     ["import", [tmpdir()], "is a directory, not a file"],
     ["import", [], "An argument is missing"],
     ["export", ["--client", "9", "--out", "all.jsonl"], "There is no client 9"],
-    ["export", ["--client", "first"], "--client takes a client's id, not first"],
+    ["export", ["--client", "first"], "Invalid payload: client: "],
     ["export", ["--out", tmpdir()], `${tmpdir()} is a directory, not a file\n`],
     ["export", ["--out", "nowhere/all.jsonl"], "There is no file or directory nowhere\n"],
   ] as const)("%s fails with %j, and imports and writes nothing", async (command, words, message) => {
