@@ -4,9 +4,8 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { defaultName as owner } from "../../infra/local/database.ts";
 import { aContributor, aPublisher, aSeries, type Entry } from "../support/catalogue.ts";
 import { openDatabase, type Sql } from "../support/database.ts";
-import { deleteRow, insertRow, pick, updateRow, valueFor, writableColumns } from "../support/random-rows.ts";
+import { deleteRow, insertRow, pick, updateRow, valueFor, worldOf, writableColumns } from "../support/random-rows.ts";
 import { useStack } from "../support/stack.ts";
-import { rowsOf } from "../support/undo.ts";
 
 /* The cache tags that changes leave, and whether the responses that they change have one of them. */
 
@@ -178,12 +177,7 @@ describe("Whatever public response a write changes", () => {
     return new Map(found);
   }
 
-  /** Rows of the catalogue, some of which the addresses show. */
-  async function rows() {
-    const all = Object.entries(await rowsOf(stack.sql));
-    const of = (table: string) => all.flatMap(([name, row]) => (name.startsWith(`${table} `) ? [row] : []));
-    return { of, idsOf: (table: string) => of(table).map(({ id }) => Number(id)) };
-  }
+  const world = () => worldOf(stack.sql);
 
   it("has one of the tags that the write leaves, and everything of a write without recording", async () => {
     const tables = Map.groupBy(await writableColumns(stack.sql), ({ table }) => table);
@@ -193,14 +187,14 @@ describe("Whatever public response a write changes", () => {
     // Each column is updated, in a row of each table another program has added, and then rows are deleted.
     const writes: readonly ((number: number) => Promise<unknown>)[] = [
       ...[...tables.values()].map(
-        (own) => async (number: number) => insertRow(stack.sql, own, number, (await rows()).idsOf),
+        (own) => async (number: number) => insertRow(stack.sql, own, number, (await world()).idsOf),
       ),
       ...columns.map((column) => async (number: number) => {
-        const { of, idsOf } = await rows();
+        const { of, idsOf } = await world();
         await updateRow(stack.sql, column, valueFor(column, number, idsOf), pick(of(column.table), number));
       }),
       ...[...tables.keys()].map(
-        (table) => async (number: number) => deleteRow(stack.sql, table, pick((await rows()).of(table), number)),
+        (table) => async (number: number) => deleteRow(stack.sql, table, pick((await world()).of(table), number)),
       ),
     ];
     const random = fc.sample(fc.tuple(fc.nat(writes.length - 1), fc.nat(999)), { numRuns: steps });

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Sql } from "./database.ts";
-import type { Row } from "./undo.ts";
+import { type Row, rowsOf } from "./undo.ts";
 
 /* What other programs write: any column of any recorded table. */
 
@@ -31,8 +31,15 @@ export const writableColumns = (sql: Sql) => sql<Column[]>`
   order by table_name, attnum
 `;
 
-/** The ids in each table. */
-export type IdsOf = (table: string) => readonly number[];
+/** What there is: the rows, and the ids in each table. */
+export async function worldOf(sql: Sql) {
+  const rows = await rowsOf(sql);
+  const of = (table: string): Row[] =>
+    Object.entries(rows).flatMap(([name, row]) => (name.startsWith(`${table} `) ? [row] : []));
+  return { of, idsOf: (table: string) => of(table).map(({ id }) => Number(id)) };
+}
+export type World = Awaited<ReturnType<typeof worldOf>>;
+type IdsOf = World["idsOf"];
 
 /** A number stands for one of these. */
 export const pick = <Value>(values: readonly Value[], number: number): Value | undefined =>

@@ -13,6 +13,8 @@ import {
   pick,
   updateRow,
   valueFor,
+  type World,
+  worldOf,
   writableColumns,
 } from "../../support/random-rows.ts";
 import { aPermission, aRole, defaultRoleId, give } from "../../support/records.ts";
@@ -152,16 +154,7 @@ type Action =
   | (typeof action extends fc.Arbitrary<infer Value> ? Value : never)
   | { readonly name: "update by SQL"; readonly target: number; readonly input: Column };
 
-/** What there is: the rows, and the ids in each table. */
-async function world() {
-  const rows = await rowsOf(stack.sql);
-  const of = (table: string): Row[] =>
-    Object.entries(rows).flatMap(([name, row]) => (name.startsWith(`${table} `) ? [row] : []));
-  const idsOf = (table: string) => of(table).map(({ id }) => Number(id));
-  return { rows, of, idsOf };
-}
-type World = Awaited<ReturnType<typeof world>>;
-
+const world = () => worldOf(stack.sql);
 const columns = () => writableColumns(stack.sql);
 
 const picked = (values: readonly number[], numbers: readonly number[]) => [
