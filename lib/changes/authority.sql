@@ -51,12 +51,8 @@ create function bits_of(permission_ids bigint[]) returns integer language sql st
 $$;
 
 -- The permissions of this service that a user holds.
-create function held_bits(user_id bigint) returns integer language plpgsql stable as $$
-  begin
-    return coalesce(bit_or(flag), 0)
-    from user_roles join role_permissions using (role_id) join service_permissions() using (permission_id)
-    where user_roles.user_id = held_bits.user_id;
-  end
+create function held_bits(user_id bigint) returns integer language sql stable as $$
+  select bits_of(permissions_of(roles_of(user_id)))
 $$;
 
 -- Whether these permissions include one of this service that the user does not hold.
@@ -69,15 +65,17 @@ $$;
 create function session_caller(
   session_digest text, out id bigint, out status integer, out permission_keys text[], out expires_at timestamptz
 ) language plpgsql stable security definer set search_path from current as $$
-  declare
-    held integer;
   begin
     select users.id, 200, token.expires_at into id, status, expires_at
     from refresh_tokens as token join users on users.id = token.user_id
     where digest = decode(session_digest, 'hex') and token.expires_at > now() and revoked_at is null;
     status = coalesce(status, 401);
-    held = held_bits(session_caller.id);
-    permission_keys = array(select permission_key from service_permissions() where flag & held <> 0 order by flag);
+    permission_keys = array(
+      select permission_key
+      from service_permissions()
+      where permission_id = any(permissions_of(roles_of(session_caller.id)))
+      order by flag
+    );
   end
 $$;
 
@@ -130,13 +128,7 @@ $$;
 
 -- Whether a user has the Administrator role, which is known by its key.
 create function is_administrator(user_id bigint) returns boolean language sql stable as $$
-  select exists (
-    select
-    from user_roles
-    where
-      user_roles.user_id = is_administrator.user_id
-      and role_id = (select id from roles where key = 'administrator')
-  )
+  select exists (select from roles where key = 'administrator' and id = any(roles_of(user_id)))
 $$;
 
 -- Whether the caller may not grant these roles: one has a permission that the caller lacks, or it is the Administrator

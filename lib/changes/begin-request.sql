@@ -1,13 +1,11 @@
 -- Waits for locks end at this time. Later ones fail at once. No attempt lasts longer than 8 s (lib/aws/retry.ts),
 -- whatever a clock that has been set says.
-create function end_waits_at(moment timestamptz) returns void language plpgsql as $$
-  begin
-    perform set_config(
-      'lock_timeout',
-      cast(least(8000, greatest(1, floor(1000 * extract(epoch from moment - clock_timestamp())))) as text),
-      true
-    );
-  end
+create function end_waits_at(moment timestamptz) returns void language sql as $$
+  select set_config(
+    'lock_timeout',
+    cast(least(8000, greatest(1, floor(1000 * extract(epoch from moment - clock_timestamp())))) as text),
+    true
+  )
 $$;
 
 -- All changes take locks in the same order, so they cannot deadlock. The first lock is the request's own: the same
@@ -38,14 +36,9 @@ create function take_locks(request request, is_shared boolean) returns outcome l
   end
 $$;
 
-create function caller_of(request request) returns caller language plpgsql as $$
-  declare
-    caller caller;
-  begin
-    select id, username, nullif(status, 200) into caller
-    from caller(request.digest, request.permission, request.user_missing);
-    return caller;
-  end
+create function caller_of(request request) returns caller language sql as $$
+  select cast(row(id, username, nullif(status, 200)) as caller)
+  from caller(request.digest, request.permission, request.user_missing)
 $$;
 
 -- The outcome of a request that had a response before: the same result. A caller who may not make it any more does not

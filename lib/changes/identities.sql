@@ -14,13 +14,9 @@ create function identified_user(link json) returns bigint language sql stable as
 $$;
 
 -- Refuses a link that another user has, or that is awaited for another user.
-create function link_error(link json, target bigint default null) returns outcome language plpgsql stable as $$
-  begin
-    return case
-      when identified_user(link) <> coalesce(target, 0)
-        then refused(409, case when link ->> 'subject' is null then 'email' else 'subject' end)
-    end;
-  end
+create function link_error(link json, target bigint default null) returns outcome language sql stable as $$
+  select refused(409, case when link ->> 'subject' is null then 'email' else 'subject' end)
+  where identified_user(link) <> coalesce(target, 0)
 $$;
 
 -- Whether the user did not have the link before.

@@ -16,13 +16,8 @@ create function claim_attempt(request request) returns outcome language plpgsql 
 $$;
 
 -- The user who signs in; null if the identity is unknown.
-create function signing_in(request request) returns caller language plpgsql stable as $$
-  declare
-    caller caller;
-  begin
-    select id, username into caller.id, caller.username from users where id = identified_user(request.input);
-    return caller;
-  end
+create function signing_in(request request) returns caller language sql stable as $$
+  select cast(row(id, username, null) as caller) from users where id = identified_user(request.input)
 $$;
 
 -- 403 means that the identity is unknown, and 409 that the attempt was made before.

@@ -59,34 +59,30 @@ create function record_error(request request) returns outcome language plpgsql a
 $$;
 
 -- Whether this transaction has changed a row that is recorded.
-create function has_changed() returns boolean language plpgsql
+create function has_changed() returns boolean language sql
   set enable_seqscan = off
   as $$
-  begin
-    return exists (
-      select
-      from changes join history on change_id = changes.id
-      where
-        changes.id = cast(nullif(current_setting('colophon.change', true), '') as bigint)
-        and transaction = pg_current_xact_id()
-    );
-  end
+  select exists (
+    select
+    from changes join history on change_id = changes.id
+    where
+      changes.id = cast(nullif(current_setting('colophon.change', true), '') as bigint)
+      and transaction = pg_current_xact_id()
+  )
 $$;
 
 -- Sets what the row of this transaction's change says of the request.
-create function begin_change(request request, caller caller) returns void language plpgsql as $$
-  begin
-    perform set_config('colophon.request', cast(json_build_object(
-      'endpoint', request.endpoint,
-      'key', request.key,
-      'request_id', request.id,
-      'fingerprint', request.fingerprint,
-      'caller_id', caller.id,
-      'username', caller.username,
-      'operator', request.operator,
-      'reason', request.reason
-    ) as text), true);
-  end
+create function begin_change(request request, caller caller) returns void language sql as $$
+  select set_config('colophon.request', cast(json_build_object(
+    'endpoint', request.endpoint,
+    'key', request.key,
+    'request_id', request.id,
+    'fingerprint', request.fingerprint,
+    'caller_id', caller.id,
+    'username', caller.username,
+    'operator', request.operator,
+    'reason', request.reason
+  ) as text), true)
 $$;
 
 -- The outcome of a change that was made. A change that leaves no row in the history says whose record it concerns. If

@@ -1,8 +1,6 @@
-create function release_locks_of(editor bigint) returns void language plpgsql as $$
-  begin
-    delete from user_locks where editor_id = editor;
-    delete from contributor_locks where editor_id = editor;
-  end
+create function release_locks_of(editor bigint) returns void language sql as $$
+  delete from user_locks where editor_id = editor;
+  delete from contributor_locks where editor_id = editor
 $$;
 
 -- Ends all sessions of a user, and releases the user's edit locks. Returns how many sessions were open.

@@ -369,11 +369,8 @@ $$;
 create function administrator_power() returns bigint[] language sql stable as $$
   select array(
     select permission_id
-    from
-      role_permissions
-      join roles on roles.id = role_id
-      join permissions on permissions.id = permission_id
-    where roles.key = 'administrator' and permissions.key is not null
+    from role_permissions join roles on roles.id = role_id join service_permissions() using (permission_id)
+    where key = 'administrator'
     union
     select 0 from user_roles join roles on roles.id = role_id where key = 'administrator'
   )
