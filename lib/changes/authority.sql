@@ -85,13 +85,9 @@ create function default_role() returns bigint[] language sql stable as $$
 $$;
 
 -- Whether a user holds all permissions that another user holds, and more.
-create function outranks(user_id bigint, other_id bigint) returns boolean language plpgsql stable as $$
-  declare
-    held integer = held_bits(user_id);
-    other integer = held_bits(other_id);
-  begin
-    return held & other = other and held <> other;
-  end
+create function outranks(user_id bigint, other_id bigint) returns boolean language sql stable as $$
+  with bits as materialized (select held_bits(user_id) as held, held_bits(other_id) as other)
+  select held & other = other and held <> other from bits
 $$;
 
 -- Whether a user who outranks the caller has one of these permissions through this role alone, and so would lose it.

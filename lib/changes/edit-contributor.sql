@@ -16,17 +16,12 @@ create function invalid_parameter(kind text, input json, current bigint[], max_c
 $$;
 
 -- Whether a relation leads to a missing contributor, or to the contributor itself.
-create function has_invalid_relation(relations json, target bigint) returns boolean language plpgsql stable as $$
-  begin
-    if json_array_length(relations) > 0 then
-      return exists (
-        select
-        from json_to_recordset(relations) as relation (relation_id bigint)
-        where relation_id = target or relation_id is not null and relation_id not in (select id from contributors)
-      );
-    end if;
-    return false;
-  end
+create function has_invalid_relation(relations json, target bigint) returns boolean language sql stable as $$
+  select exists (
+    select
+    from json_to_recordset(relations) as relation (relation_id bigint) left join contributors on id = relation_id
+    where relation_id is not null and coalesce(id, target) = target
+  )
 $$;
 
 -- POST /admin-contributors/edit/{id}. What the input leaves out stays.

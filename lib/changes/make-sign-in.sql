@@ -5,13 +5,12 @@
 -- nowhere else.
 
 -- An attempt asks the provider for tokens once: by the request that has this token, which may be sent again.
-create function claim_attempt(request request) returns outcome language plpgsql as $$
-  begin
-    insert into used_attempts (key, digest) values (request.key, request.digest) on conflict do nothing;
-    return case
-      when exists (select from used_attempts where key = request.key and digest = request.digest) then succeeded()
-      else refused(409)
-    end;
+create function claim_attempt(request request) returns outcome language sql as $$
+  insert into used_attempts (key, digest) values (request.key, request.digest) on conflict do nothing;
+
+  select case
+    when exists (select from used_attempts where key = request.key and digest = request.digest) then succeeded()
+    else refused(409)
   end
 $$;
 

@@ -132,11 +132,9 @@ create function ids(elements json) returns bigint[] language plpgsql immutable a
   end
 $$;
 
-create function without(elements bigint[], others bigint[]) returns bigint[] language plpgsql immutable as $$
-  begin
-    if elements = '{}' or others = '{}' then
-      return elements;
-    end if;
-    return array(select unnest(elements) except select unnest(others));
+create function without(elements bigint[], others bigint[]) returns bigint[] language sql immutable as $$
+  select case
+    when elements = '{}' or others = '{}' then elements
+    else array(select unnest(elements) except select unnest(others))
   end
 $$;
