@@ -6,15 +6,12 @@ import { integer, textOrNull } from "../data-api/read.ts";
 import * as contributors from "../queries/contributors.ts";
 import * as copies from "../queries/copies.ts";
 import { problemOf } from "./expected-response.ts";
+import type { OperatorPayload } from "./payloads.ts";
 
-export interface CopyChecks {
+export interface CopyChecks extends Pick<OperatorPayload<"ops/check-copy">, "knownContributor" | "hours"> {
   readonly copy: Target;
   /** The database that runs, by the login of operators' functions. */
   readonly live: Target;
-  /** The slug of one who must be there. */
-  readonly knownContributor: string;
-  /** The copy has all changes that are older. */
-  readonly hours: number;
   readonly deadline: number;
 }
 

@@ -50,7 +50,9 @@ export const payloads = {
     /** A cluster that was restored beside the database's own, and the secret of its master. */
     cluster: z.string().check(z.regex(/:cluster:colophon-[a-z0-9]+-database-[\w-]+$/)),
     secret: z.string(),
+    /** The slug of one who must be there. */
     knownContributor: z.string(),
+    /** The copy has all changes that are older. */
     hours: z.int().check(z.positive()),
   }),
   /** Who the user is for a provider: by identity, or the first person who signs in with the address. */
@@ -148,8 +150,11 @@ export const payloads = {
     requests: z
       .array(
         z.object({
+          /** `contributor/slug` */
           endpoint: z.string(),
+          /** Path and query: `/contributor/slug/naoki-urasawa`. */
           target: z.string().check(z.regex(/^\/(?!\/)/)),
+          /** Whether the record must be there, so that 404 is wrong. */
           mustExist: z.optional(z.boolean()),
         }),
       )

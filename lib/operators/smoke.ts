@@ -2,16 +2,10 @@ import { randomUUID } from "node:crypto";
 import { needsCaller } from "../contract/declare.ts";
 import { endpointAt } from "../contract/endpoints.ts";
 import { expectedStatuses, finalResponse, problemOf } from "./expected-response.ts";
+import type { OperatorPayload } from "./payloads.ts";
 
 /** A GET that a smoke test sends. */
-export interface SmokeRequest {
-  /** `contributor/slug` */
-  readonly endpoint: string;
-  /** Path and query: `/contributor/slug/naoki-urasawa`. */
-  readonly target: string;
-  /** Whether the record must be there, so that 404 is wrong. */
-  readonly mustExist?: boolean | undefined;
-}
+export type SmokeRequest = OperatorPayload<"ops/smoke">["requests"][number];
 
 /** Without a response, `status` and `headers` are undefined; `expected` are the statuses that would have been right. */
 export type SmokeResult = Awaited<ReturnType<typeof check>>;
