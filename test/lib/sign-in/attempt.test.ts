@@ -5,13 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signInArns } from "../../../infra/local/stage/secrets.ts";
 import { normalPathOf } from "../../../lib/contract/panel-path.ts";
 import { digestOf } from "../../../lib/http/token.ts";
-import {
-  type Binding,
-  bindingIn,
-  comeBack,
-  type HostileStack,
-  startHostileStack,
-} from "../../support/hostile-provider.ts";
+import { bindingIn, comeBack, type HostileStack, startHostileStack } from "../../support/hostile-provider.ts";
 import { attemptOf, type Browser, begin, expectPage, openBrowser } from "../../support/sign-in.ts";
 import type { Stack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
@@ -89,9 +83,7 @@ describe("The cookie of an attempt", () => {
     expect(hostile.provider.requests.filter(({ path }) => path === "/token")).toEqual([]);
   });
 
-  interface Attempt extends Binding {
-    readonly cookie: string;
-  }
+  type Attempt = ReturnType<typeof bindingIn> & { readonly cookie: string };
   async function start(browser: Browser): Promise<Attempt> {
     const binding = bindingIn(await begin(stack, browser));
     return { cookie: browser.cookies.get(attemptOf(browser)) ?? "", ...binding };

@@ -1,16 +1,4 @@
-import {
-  begin,
-  bySource,
-  databaseError,
-  done,
-  execute,
-  invalid,
-  probe,
-  refused,
-  row,
-  scenario,
-  within,
-} from "./probe.ts";
+import { begin, bySource, databaseError, done, invalid, probe, refused, row, scenario } from "./probe.ts";
 import * as source from "./sources.ts";
 
 const fails = (sql: string, state: string, message?: string) => probe(sql, sql, refused(state, message));
@@ -110,7 +98,7 @@ export const errors = bySource({
     missing("sql"),
   ],
   [source.troubleshooting]: [
-    scenario("a transaction that never was", within(execute("select 1", { status: 404 }), "nobody")),
+    probe("a transaction that never was", "select 1", { status: 404 }, { transactionId: "nobody" }),
   ],
   [source.operations]: [
     one("a semicolon at the end", "select 1;"),
