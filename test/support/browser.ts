@@ -20,12 +20,13 @@ const findIssues = `axe.run().then(({ violations }) =>
     )
 )`;
 
-/** The issues that axe-core finds in a page, in light and in dark colours, without the minor ones. */
+/** The issues that axe-core finds in an open page, in light and in dark colours, without the minor ones. */
 export async function accessibilityIssues(page: Page, shown: Locator): Promise<unknown[]> {
   const issues: unknown[] = [];
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
-    await page.reload();
+    // A page is opened in light colours.
+    if (colorScheme === "dark") await page.reload();
     await shown.waitFor();
     // As a script of the page it would be against the page's policy.
     await page.evaluate(axe.source);
