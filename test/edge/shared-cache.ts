@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -13,14 +13,13 @@ import type { PublicRead } from "../../infra/api/public-reads.ts";
 import { configuration } from "./varnish.ts";
 
 const varnish = "/usr/sbin/varnishd";
-const machines = ["x86_64", "aarch64"].map((machine) => `/usr/lib/${machine}-linux-gnu`);
-/** The one for programs with threads. */
-const clock = machines.map((path) => `${path}/faketime/libfaketimeMT.so.1`).find((path) => existsSync(path));
-const headerModule = machines.find((path) => existsSync(`${path}/varnish/vmods/libvmod_header.so`));
+const headerModule = ["x86_64", "aarch64"].map(
+  (machine) => `/usr/lib/${machine}-linux-gnu/varnish/vmods/libvmod_header.so`,
+);
 
-const isInstalled = existsSync(varnish) && headerModule !== undefined && clock !== undefined;
+const isInstalled = existsSync(varnish) && headerModule.some((path) => existsSync(path));
 
-/** Without Varnish and libfaketime, tests of a shared cache are skipped, unless the environment requires them. */
+/** Without Varnish, tests of a shared cache are skipped, unless the environment requires them. */
 export const hasSharedCache = isInstalled || process.env.COLOPHON_EDGE === "required";
 
 interface Options {
@@ -33,31 +32,16 @@ export type SharedCache = Awaited<ReturnType<typeof startSharedCache>>;
 
 /**
  * Starts a shared cache before an origin: Varnish with the same public reads as CloudFront.
- * @param options.clock of an `own` clock the cache knows only what `advance` says
- * @param options.key the API key that it sends to the origin
+ * @param key the API key that it sends to the origin
  */
-export async function startSharedCache(
-  origin: string,
-  reads: readonly PublicRead[],
-  options: { readonly clock?: "own" | "real"; readonly key?: string } = {},
-) {
-  if (!isInstalled) throw new Error("apt-get install varnish varnish-modules faketime");
+export async function startSharedCache(origin: string, reads: readonly PublicRead[], key?: string) {
+  if (!isInstalled) throw new Error("apt-get install varnish varnish-modules");
   const directory = await mkdtemp(join(tmpdir(), "colophon-edge-"));
   const [visitors, invalidations] = [join(directory, "visitors"), join(directory, "invalidations")];
-  const time = join(directory, "time");
-  let now = Date.now();
-  const setClock = async () => {
-    // Renamed, because Varnish could read a half-written file, and an empty one means the real time.
-    await writeFile(`${time}.next`, clockTime(now));
-    await rename(`${time}.next`, time);
-  };
-  await setClock();
-  await removeFakeClocks();
-  await writeFile(join(directory, "edge.vcl"), configuration(origin, reads, options.key));
+  await writeFile(join(directory, "edge.vcl"), configuration(origin, reads, key));
   const listeners = ["-a", `visitors=${visitors}`, "-a", `invalidations=${invalidations}`];
   const places = ["-j", "none", "-n", directory, "-T", "none", "-s", "malloc,256m", "-f", join(directory, "edge.vcl")];
   const server = spawn(varnish, ["-F", ...places, ...listeners, ...parameters], {
-    env: { PATH: process.env.PATH, ...(options.clock === "real" ? {} : fakeClock(time)) },
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";
@@ -66,15 +50,9 @@ export async function startSharedCache(
   });
   await vi.waitUntil(async () => server.exitCode !== null || (await isListening(visitors)), { timeout: 30_000 });
   if (server.exitCode !== null) throw new Error(`Varnish ended at once: ${said}`);
-  // When its own clock is moved, Varnish closes connections that have been idle for so long.
-  const agent = new Agent({ keepAlive: options.clock === "real" });
+  const agent = new Agent({ keepAlive: true });
   return {
     send: (path: string, options: Options = {}) => send(agent, visitors, path, options),
-    /** Moves the cache's clock forward, which stands still otherwise. The origin has another clock. */
-    async advance(seconds: number) {
-      now += seconds * 1_000;
-      await setClock();
-    },
     /** Forgets what an item of CloudFront's CreateInvalidation matches: a tag as `#contributor-5`, or all by `/*`. */
     async invalidate(items: readonly string[]) {
       const { status } = await send(agent, invalidations, "/", { headers: { Ban: ban(items) } });
@@ -84,29 +62,15 @@ export async function startSharedCache(
       agent.destroy();
       server.kill("SIGTERM");
       if (server.exitCode === null) await once(server, "exit");
-      await Promise.all([rm(directory, { recursive: true }), removeFakeClocks()]);
+      await rm(directory, { recursive: true });
     },
   };
-}
-
-/**
- * Removes what libfaketime keeps in shared memory by the ids of processes that have ended: of Varnish, and of the compiler
- * that it runs. A later process with such an id would wait for the semaphore for ever.
- */
-async function removeFakeClocks(): Promise<void> {
-  const directory = "/dev/shm";
-  const names = await readdir(directory).catch(() => []);
-  const ended = names.filter((name) => {
-    const [, id] = /faketime_.*_(\d+)$/.exec(name) ?? [];
-    return id !== undefined && !existsSync(`/proc/${id}`);
-  });
-  await Promise.all(ended.map((name) => rm(join(directory, name), { force: true })));
 }
 
 const parameters = [
   // Without gzip of its own, Varnish keeps compressed responses as they come.
   "http_gzip_support=off",
-  // It does not add threads while its clock stands still, and drops what would wait for one.
+  // It adds threads slowly, and drops what waits for one for long.
   "thread_pools=1",
   "thread_pool_min=300",
   // A connection that it closes when idle may just be used again.
@@ -114,19 +78,6 @@ const parameters = [
   // No process reads its log.
   "vsl_space=1M",
 ].flatMap((each) => ["-p", each]);
-
-const fakeClock = (file: string) => ({
-  // Varnish's own memory allocator asks for the time before libfaketime is ready, so it gets that of the C library.
-  LD_PRELOAD: `${clock}:libc.so.6`,
-  FAKETIME_TIMESTAMP_FILE: file,
-  FAKETIME_NO_CACHE: "1",
-  TZ: "UTC",
-  // Time-outs use the monotonic clock, and would all end when it is moved.
-  FAKETIME_DONT_FAKE_MONOTONIC: "1",
-});
-
-/** The format in which libfaketime reads the time of a clock that stands still. */
-const clockTime = (milliseconds: number) => new Date(milliseconds).toISOString().slice(0, 19).replace("T", " ");
 
 /** Varnish's expression for what these items match: a whole tag, in any case. */
 function ban(items: readonly string[]): string {

@@ -88,7 +88,7 @@ export async function startSite(traffic: Traffic) {
     if (incoming.method === "GET") traffic.onResponse(`${incoming.url}`, () => responseOf(response, body), startedAt);
     outgoing.writeHead(response.statusCode ?? 500, response.headers).end(body);
   });
-  cache = await startSharedCache(network.url, publicReads(endpoints), { clock: "real" });
+  cache = await startSharedCache(network.url, publicReads(endpoints));
   Object.assign(variables, {
     AWS_ENDPOINT_URL_LAMBDA: lambdaApi.url,
     AWS_ENDPOINT_URL_CLOUDFRONT: cloudFront.url,
