@@ -1,14 +1,15 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import type { Page } from "playwright-core";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 import { docs } from "../../infra/local/pages/docs.ts";
 import { loopbackOrigins } from "../../infra/local/pages/origins.ts";
 import { writeReferenceSite } from "../../infra/reference/site.ts";
 import { resources } from "../../lib/contract/endpoints.ts";
 import { accessibilityIssues, hasBrowser, useBrowser } from "../support/browser.ts";
-import { servePages } from "../support/pages.ts";
 import { linkDemoUsers } from "../support/sign-in.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -48,9 +49,10 @@ async function sendRequest(path: string): Promise<void> {
 
 it("The reference page is sent to the host name whose cookie people get", async () => {
   let page = docs("here");
-  const { server, port } = await servePages(async (request, response) => void (await page(request, response)));
+  const { url, close } = await listenToClients(createServer((request, response) => void page(request, response)));
+  const port = Number(new URL(url).port);
   const ask = async (path: string) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, { redirect: "manual" });
+    const response = await fetch(url + path, { redirect: "manual" });
     await response.text();
     return [response.status, response.headers.get("location")];
   };
@@ -60,7 +62,7 @@ it("The reference page is sent to the host name whose cookie people get", async 
   expect(await ask("/docs/openapi.json")).toEqual([200, null]);
   page = docs("here", `http://localhost:${port + 1}`);
   expect(await ask("/docs")).toEqual([200, null]);
-  server.close();
+  await close();
 });
 
 describe.skipIf(!hasBrowser)("The reference page", () => {
@@ -166,17 +168,18 @@ it("The reference site sends requests to the API, and loads nothing but its own 
   const directory = await mkdtemp(join(tmpdir(), "colophon-reference-"));
   await writeReferenceSite(directory, new URL(`${stack.url}/`));
   const types: Readonly<Record<string, string>> = { ".html": "text/html", ".json": "application/json" };
-  const { server, port } = await servePages(async ({ url = "" }, response) => {
+  const server = createServer(async ({ url = "" }, response) => {
     const name = url === "/" ? "index.html" : url.slice(1);
     response.setHeader("Content-Type", types[extname(name)] ?? "text/javascript");
     response.end(await readFile(join(directory, name)));
   });
+  const { url, close } = await listenToClients(server);
 
   expect(JSON.parse(await readFile(join(directory, "openapi.json"), "utf8")).servers).toEqual([{ url: stack.url }]);
   expect(await readFile(join(directory, "index.html"), "utf8")).not.toMatch(/local-|<select/);
   if (hasBrowser) {
     await openPage();
-    await page.goto(`http://127.0.0.1:${port}/`);
+    await page.goto(url);
     await page.getByRole("button", { name: "Public publishers" }).first().click();
     await page.getByRole("button", { name: "Lists publishers" }).first().click();
     await sendRequest("/publishers");
@@ -184,9 +187,9 @@ it("The reference site sends requests to the API, and loads nothing but its own 
 
     expect(requested.at(-1)).toMatch(`${stack.url}/publishers`);
     const origins = new Set(requested.filter((url) => url.startsWith("http")).map((url) => new URL(url).origin));
-    expect(origins).toEqual(new Set([`http://127.0.0.1:${port}`, stack.url]));
+    expect(origins).toEqual(new Set([url, stack.url]));
     expect(errors).toEqual([]);
   }
-  server.close();
+  await close();
   await rm(directory, { recursive: true });
 });

@@ -6,20 +6,6 @@ import { table } from "../../../infra/operate/table.ts";
 const plain = (lines: readonly string[]) => lines.map((line) => stripVTControlCharacters(line));
 
 describe("A table", () => {
-  it("has its columns below their heads, each as wide as its widest cell", () => {
-    const rows = [
-      ["1", "editor", "one\ntwo"],
-      ["1200", "administrator", "three"],
-    ];
-
-    expect(plain(table(["id", "by", "what"], rows, 60))).toEqual([
-      "id    by             what",
-      "1     editor         one",
-      "                     two",
-      "1200  administrator  three",
-    ]);
-  });
-
   it("wraps what is too wide, and indents what goes on in the last column", () => {
     const rows = [["2026-11-23 07:30:12Z", "first_name: from one name to quite another\nalias added: short"]];
 
