@@ -2,11 +2,6 @@ import type { Contraction } from "../../lib/migrations/contractions.ts";
 import { versionsKept } from "../../lib/operators/versions.ts";
 import type { ReleasedFunction, ReleasedVersion } from "./released-functions.ts";
 
-export interface Step extends Pick<ReleasedFunction, "name" | "live"> {
-  /** Undefined if the function is newer than the release, so it stays as it is. */
-  readonly version: number | undefined;
-}
-
 /**
  * Plans how all functions get to one release. A release is represented by the version of it that was published last.
  * @param to its name; default: the one before the newest that gets traffic
@@ -25,11 +20,16 @@ export function planRollback(
     const all = releases.map(describe).join("\n");
     throw new Error(`There is no release ${to ?? `before ${from?.release}`}. Lambda has:\n${all}`);
   }
-  /** The last migration of the database. */
+  /** The last migration of the database, which stays. */
   const applied = Math.max(...releases.map(({ migration }) => migration));
-  expectMigrated(target, applied, contractions);
-  const older = new Set(releases.slice(releases.indexOf(target) + 1).map(({ release }) => release));
-  return { from, to: target, applied, steps: functions.map((each) => stepOf(each, target, older)) };
+  const broken = contractions.find((each) => each.migration <= applied && target.migration < each.worksSince);
+  if (broken)
+    throw new Error(
+      `Release ${target.release} was made for migration ${target.migration}, and ${broken.migration} took away what ` +
+        `releases before ${broken.worksSince} use`,
+    );
+  const steps = functions.map((each) => ({ name: each.name, live: each.live, version: versionIn(target, each) }));
+  return { from, to: target, applied, steps };
 }
 
 export const describe = ({ release, migration, publishedAt }: ReleasedVersion): string =>
@@ -59,24 +59,16 @@ function servedReleases(functions: readonly ReleasedFunction[]): ReadonlySet<str
 const currentOf = ({ versions, live }: Pick<ReleasedFunction, "versions" | "live">) =>
   versions.find(({ number }) => number === live);
 
-/** The database's migrations stay. */
-function expectMigrated(target: ReleasedVersion, applied: number, contractions: readonly Contraction[]): void {
-  const broken = contractions.find((each) => each.migration <= applied && target.migration < each.worksSince);
-  if (!broken) return;
-  throw new Error(
-    `Release ${target.release} was made for migration ${target.migration}, and ${broken.migration} took away what ` +
-      `releases before ${broken.worksSince} use`,
-  );
-}
-
-function stepOf(each: ReleasedFunction, { release }: ReleasedVersion, older: ReadonlySet<string | undefined>): Step {
-  const { name, versions, live } = each;
+/**
+ * The function's version of a release; undefined if the function is newer than the release, so it stays as it is.
+ * @throws if the function cannot go there
+ */
+function versionIn({ release, publishedAt }: ReleasedVersion, { name, versions, live }: ReleasedFunction) {
   const found = versions.findLast(isOfRelease(release));
   if (found) {
-    if (currentOf(each)?.cluster === found.cluster) return { name, live, version: found.number };
+    if (currentOf({ live, versions })?.cluster === found.cluster) return found.number;
     throw new Error(`Release ${release} uses another database cluster: the database was restored since`);
   }
-  const isNewer = versions.length < versionsKept && !versions.some((version) => older.has(version.release));
-  if (!isNewer) throw new Error(`${name} has no version of release ${release} any more, so nothing was changed`);
-  return { name, live, version: undefined };
+  if (versions.length < versionsKept && versions.every((each) => each.publishedAt > publishedAt)) return undefined;
+  throw new Error(`${name} has no version of release ${release} any more, so nothing was changed`);
 }
