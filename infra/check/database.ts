@@ -34,14 +34,13 @@ const readSources = async (paths: readonly string[]): Promise<Script[]> =>
 async function findProblems(directory: string): Promise<readonly string[]> {
   const { outdir, functions } = await cachedBuild();
   const sources = new Map(functions.map((each) => [each.endpointPath, each.sources]));
-  const stage = { database: name, allowedOrigins: [], imageBaseUrl: "http://localhost:3000/images", uploads: false };
   const recording = recordStatements(outdir);
   // It is waited for later, if at all.
   recording.catch(() => {});
   let problems: readonly string[] = [];
   const aws = await startAwsLocal({
     document: localDocument(),
-    functions: { outdir, settingsOf, variables: variablesOf(stage), print: () => {} },
+    functions: { outdir, settingsOf, variables: variablesOf({ database: name }), print: () => {} },
     database: { directory: join(directory, "postgres"), name, durable: false },
     secrets: ({ serverUrl, adminUrl }) => newSecrets(serverUrl, new URL(adminUrl).password),
     async beforeOpen({ lambda, database: { adminUrl, serverUrl } }) {

@@ -2,6 +2,9 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Key } from "../aws-local/http/signature.ts";
 
+/** The directory of all data, unless a flag names another one. */
+export const localDirectory = join(import.meta.dirname, "../../.local");
+
 const fileIn = (directory: string) => join(directory, "credentials");
 
 /**
@@ -18,7 +21,9 @@ export async function writeCredentials(directory: string, key: Key, s3Url?: stri
 }
 
 /** The key of the service that runs over a directory, and where its S3 is. */
-export async function readCredentials(directory: string): Promise<Key & { readonly s3Url: string | undefined }> {
+export async function readCredentials(
+  directory = localDirectory,
+): Promise<Key & { readonly s3Url: string | undefined }> {
   const text = await readFile(fileIn(directory), "utf8").catch((cause) => {
     throw new Error(`There are no credentials in ${directory}: is npm start running?`, { cause });
   });

@@ -6,6 +6,7 @@ import { compileCache } from "../build/cached-folder.ts";
 import { messageOf, runCommand, UsageError } from "../command/command.ts";
 import { confirm } from "../command/confirm.ts";
 import { print } from "../command/print.ts";
+import { localDirectory } from "./credentials.ts";
 import { databaseUrlFrom } from "./database-url.ts";
 import type { LocalService } from "./service.ts";
 
@@ -91,7 +92,7 @@ and shows its interface on ${url}/docs
 
 const flags = {
   port: { type: "string", default: "3000" },
-  data: { type: "string", default: join(import.meta.dirname, "../../.local") },
+  data: { type: "string", default: localDirectory },
   database: { type: "string" },
   create: { type: "boolean", default: false },
   origin: { type: "string", multiple: true },

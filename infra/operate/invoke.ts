@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import * as z from "zod/mini";
 import { endpointAt } from "../../lib/contract/endpoints.ts";
@@ -75,7 +74,6 @@ function functionErrorOf(result: unknown): Error {
 const failure = z.object({ errorType: z.string(), errorMessage: z.string() });
 
 const localUrl = "http://localhost:3000";
-const localData = join(import.meta.dirname, "../../.local");
 
 /**
  * Where a function runs, in the local service or on a stage, its name as Lambda knows it, and whether the operator has to
@@ -85,7 +83,7 @@ export async function targetOf(path: string, { stage, url, data }: Omit<Invocati
   // A change must not be made twice.
   const options = { region, maxAttempts: 1 };
   if (stage === undefined) {
-    const credentials = await readCredentials(data ?? localData);
+    const credentials = await readCredentials(data);
     const client = new LambdaClient({ ...options, endpoint: url ?? localUrl, credentials });
     return { client, name: functionNameOf(path), qualifier: undefined, isProtected: false };
   }

@@ -11,7 +11,7 @@ import { loadDemo } from "../../infra/local/demo/load.ts";
 import { scale } from "../../infra/local/demo/scale.ts";
 import { settingsOf, variablesOf } from "../../infra/local/stage/functions.ts";
 import { newSecrets } from "../../infra/local/stage/secrets.ts";
-import { imageBaseUrl, key } from "../support/environment.ts";
+import { key } from "../support/environment.ts";
 import { addUsers } from "../support/made-up-users.ts";
 import type { Row } from "./measure.ts";
 
@@ -43,8 +43,7 @@ export async function withStage(measure: (stage: Stage) => Promise<Row[]>): Prom
   const catalogue = async (size: number): Promise<Catalogue> => {
     const database = `catalogue_${size}`;
     await withConnection(`${server.url}/postgres`, (client) => client.query(`create database ${database}`));
-    const stage = { database, allowedOrigins: [], imageBaseUrl, uploads: false };
-    const variables = { ...clientVariables(key, { dataApiUrl: dataApi.url }), ...variablesOf(stage) };
+    const variables = { ...clientVariables(key, { dataApiUrl: dataApi.url }), ...variablesOf({ database }) };
     const lambda = await startLambda({ outdir, settingsOf, variables, print: () => {} });
     lambdas.push(lambda);
     const migrated = await lambda.invoke("ops-migrate", {});

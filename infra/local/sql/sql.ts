@@ -15,6 +15,7 @@ import { cachedBuild } from "../../build/cached-build.ts";
 import { runCommand } from "../../command/command.ts";
 import { eventOf, functionNameOf, functionPathOf } from "../../command/event.ts";
 import { print } from "../../command/print.ts";
+import { localDirectory } from "../credentials.ts";
 import { defaultName } from "../database.ts";
 import { databaseUrlFrom } from "../database-url.ts";
 import { settingsOf, variablesOf } from "../stage/functions.ts";
@@ -28,8 +29,6 @@ const usage =
   "  --explain   runs the statement, rolls it back, and prints its plan\n" +
   "  --data      the directory of the running service's data; default .local\n" +
   "  --database  another database than that one; a URL with a password goes into COLOPHON_DATABASE_URL";
-
-const root = join(import.meta.dirname, "../../..");
 
 /**
  * Runs functions with a Data API that records statements, and returns an error or the rows that the caller chose.
@@ -53,8 +52,7 @@ export async function startRecorder(outdir: string) {
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(result));
   });
   const { url: dataApiUrl, close } = await listenToClients(server);
-  const url = "http://localhost:3000";
-  const stage = { database: defaultName, allowedOrigins: [url], imageBaseUrl: `${url}/images`, uploads: false };
+  const stage = { database: defaultName, allowedOrigins: ["http://localhost:3000"] };
   const variables = { ...clientVariables(newKey(), { dataApiUrl }), ...variablesOf(stage) };
   const lambda = await startLambda({ outdir, settingsOf, variables, print: () => {} });
   return {
@@ -87,7 +85,7 @@ const literal = (value: unknown, isNull = false) =>
 
 const flags = {
   explain: { type: "boolean", default: false },
-  data: { type: "string", default: join(root, ".local") },
+  data: { type: "string", default: localDirectory },
   database: { type: "string" },
 } as const;
 

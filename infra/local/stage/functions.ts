@@ -48,17 +48,15 @@ export const imageBucket = "images";
 export const transferBucket = "transfers";
 
 /** The buckets of S3 on this machine. */
-export const bucketsOf = ({ uploads }: Pick<Stage, "uploads">): readonly string[] => [
-  transferBucket,
-  ...(uploads ? [imageBucket] : []),
-];
+export const bucketsOf = ({ uploads }: Pick<Stage, "uploads">): readonly string[] =>
+  uploads ? [transferBucket, imageBucket] : [transferBucket];
 
 export interface Stage {
   /** The name of the database. */
   readonly database: string;
-  readonly allowedOrigins: readonly string[];
-  readonly imageBaseUrl: string;
-  readonly uploads: boolean;
+  readonly allowedOrigins?: readonly string[];
+  readonly imageBaseUrl?: string;
+  readonly uploads?: boolean;
   /** Without it there is no sign-in. */
   readonly signIn?: SignIn;
 }
@@ -85,8 +83,8 @@ export const variablesOf = (stage: Stage): Readonly<Record<string, string>> => (
   DATABASE_SECRET_ARN: secretArns.master,
   ...secretVariables(secretArns),
   DATABASE_NAME: stage.database,
-  ALLOWED_ORIGINS: stage.allowedOrigins.join(),
-  IMAGE_BASE_URL: stage.imageBaseUrl,
+  ALLOWED_ORIGINS: (stage.allowedOrigins ?? []).join(),
+  IMAGE_BASE_URL: stage.imageBaseUrl ?? "http://localhost:3000/images",
   TRANSFER_BUCKET: transferBucket,
   ...(stage.uploads && { IMAGE_BUCKET: imageBucket }),
   ...(stage.signIn && signInVariables(stage.signIn)),
