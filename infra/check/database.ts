@@ -14,6 +14,7 @@ import { runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { defaultName as name } from "../local/database.ts";
 import { loadDemo } from "../local/demo/load.ts";
+import { migrate } from "../local/rebuild-on-edit.ts";
 import { localDocument } from "../local/stage/document.ts";
 import { settingsOf, variablesOf } from "../local/stage/functions.ts";
 import { newSecrets } from "../local/stage/secrets.ts";
@@ -44,8 +45,7 @@ async function findProblems(directory: string): Promise<readonly string[]> {
     database: { directory: join(directory, "postgres"), name, durable: false },
     secrets: ({ serverUrl, adminUrl }) => newSecrets(serverUrl, new URL(adminUrl).password),
     async beforeOpen({ lambda, database: { adminUrl, serverUrl } }) {
-      const migrated = await lambda.invoke("ops-migrate", {});
-      if ("error" in migrated) throw new Error(migrated.error.errorMessage);
+      await migrate(lambda);
       problems = await withConnection(`${adminUrl}/${name}`, async (client) => {
         const unknown = await unknownNamesIn(client);
         await loadDemo(lambda, `${serverUrl}/${name}`).catch((error) => {

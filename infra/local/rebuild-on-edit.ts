@@ -8,8 +8,9 @@ import { functionPathOf } from "../command/event.ts";
 
 const migration = "ops-migrate";
 
-async function migrate(lambda: Lambda): Promise<void> {
-  const migrated = await lambda.invoke(migration, {});
+/** @throws {Failure} `BuildFailure` when a migration or a database function is wrong */
+export async function migrate({ invoke }: Pick<Lambda, "invoke">, setPasswords = false): Promise<void> {
+  const migrated = await invoke(migration, { setPasswords });
   if ("error" in migrated) throw new Failure({ ...migrated.error, errorType: "BuildFailure" });
 }
 

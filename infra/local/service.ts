@@ -20,7 +20,7 @@ import { docs } from "./pages/docs.ts";
 import { imagePages } from "./pages/images.ts";
 import { loopbackOrigins } from "./pages/origins.ts";
 import { providerPages, providerPath } from "./pages/provider.ts";
-import { openEdits } from "./rebuild-on-edit.ts";
+import { migrate, openEdits } from "./rebuild-on-edit.ts";
 import { localDocument } from "./stage/document.ts";
 import { bucketsOf, settingsOf, variablesOf } from "./stage/functions.ts";
 import { newSecrets, newSignInSecrets, signInArns } from "./stage/secrets.ts";
@@ -153,11 +153,6 @@ function schedule(lambda: Lambda, name: string, everyInMilliseconds: number): ()
     clearTimeout(first);
     clearInterval(timer);
   };
-}
-
-async function migrate(lambda: Lambda, setPasswords: boolean): Promise<void> {
-  const migrated = await lambda.invoke("ops-migrate", { setPasswords });
-  if ("error" in migrated) throw new Error(migrated.error.errorMessage);
 }
 
 async function loadData(lambda: Lambda, databaseUrl: string, options: ServiceOptions): Promise<void> {

@@ -9,6 +9,7 @@ import { startDataApi } from "../../infra/aws-local/test/data-api.ts";
 import { cachedBuild } from "../../infra/build/cached-build.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { scale } from "../../infra/local/demo/scale.ts";
+import { migrate } from "../../infra/local/rebuild-on-edit.ts";
 import { settingsOf, variablesOf } from "../../infra/local/stage/functions.ts";
 import { newSecrets } from "../../infra/local/stage/secrets.ts";
 import { key } from "../support/environment.ts";
@@ -46,8 +47,7 @@ export async function withStage(measure: (stage: Stage) => Promise<Row[]>): Prom
     const variables = { ...clientVariables(key, { dataApiUrl: dataApi.url }), ...variablesOf({ database }) };
     const lambda = await startLambda({ outdir, settingsOf, variables, print: () => {} });
     lambdas.push(lambda);
-    const migrated = await lambda.invoke("ops-migrate", {});
-    if ("error" in migrated) throw new Error(migrated.error.errorMessage);
+    await migrate(lambda);
     const databaseUrl = `${server.url}/${database}`;
     await loadDemo(lambda, databaseUrl);
     // Four in five are in the scope of client 1.
