@@ -1,17 +1,11 @@
-/** What `styleText("bold", …)` puts around a text. */
-const bold = ["\u001b[1m", "\u001b[22m"];
-
 /**
  * Text that cannot control a terminal: control characters other than line breaks, and characters that are invisible or
  * turn the direction of text, are escaped as in JSON.
  */
-export const visible = (text: string): string =>
-  text.replace(/[^\P{C}\n]/gu, (character, at: number) =>
-    bold.some((style) => text.startsWith(style, at)) ? character : escaped(character),
-  );
+export const visible = (text: string): string => text.replace(/[^\P{C}\n]/gu, escaped);
 
 /** `\u202e`; of a character outside of the BMP its surrogates, as in JSON. */
-const escaped = (character: string): string =>
+const escaped = (character: string) =>
   character
     .split("")
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)

@@ -1,4 +1,3 @@
-import { styleText } from "node:util";
 import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
 
@@ -23,10 +22,7 @@ export function table(
   });
   const used = others.reduce((sum, each) => sum + each + gap.length, 0);
   const widths = [...others, Math.max(lastWidthMin, width - used)];
-  return [
-    ...linesOf(heads, widths).map((line) => styleText("bold", line)),
-    ...rows.flatMap((row) => linesOf(row, widths)),
-  ];
+  return [heads, ...rows].flatMap((row) => linesOf(row, widths));
 }
 
 function linesOf(row: readonly string[], widths: readonly number[]): string[] {

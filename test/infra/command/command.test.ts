@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { ReadStream } from "node:tty";
-import { styleText } from "node:util";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
 import { freePort } from "../../../infra/aws-local/http/free-port.ts";
@@ -104,8 +103,6 @@ it.each<[string, string]>([
   ["\u202eabc\u2066\u200b\u00ad\ufeff", String.raw`\u202eabc\u2066\u200b\u00ad\ufeff`],
   ["\ud800 \u{e0001}", String.raw`\ud800 \udb40\udc01`],
   ["手塚 治虫 é\n👍", "手塚 治虫 é\n👍"],
-  // The heads of tables stay bold.
-  ...[styleText("bold", "id", { validateStream: false })].map((head): [string, string] => [head, head]),
 ])("What a command prints has no control characters, and none that turn text: %j", (given, expected) => {
   expect(visible(given)).toBe(expected);
 });
