@@ -25,32 +25,25 @@ export async function newestChange(stack: Pick<Stack, "lambda">, payload: object
   return change;
 }
 
-interface HistoryRow {
-  readonly table: string;
-  readonly names: readonly string[];
-  readonly key: readonly unknown[];
-  readonly values: Row;
-  readonly before: Row | null;
-  readonly after: Row | null;
-}
-
 /** Applies the history of a change to rows, or takes it back from them. */
 export async function replayed(sql: Sql, rows: Rows, change: number, direction: "forth" | "back"): Promise<Rows> {
-  const history = await sql<HistoryRow[]>`
+  const history = await sql`
     select
-      table_name as table, key_columns(table_name) as names, key, before, after,
-      jsonb_build_object(listed.owner, row.owner) as values
+      table_name || ' ' || key::text as name, before, after,
+      jsonb_build_object(listed.owner, row.owner) || (
+        select jsonb_object_agg(name, key -> place::int - 1)
+        from unnest(key_columns(table_name)) with ordinality as columns (name, place)
+      ) as values
     from changed_rows as row join history_tables() as listed using (table_name)
     where change_id = ${change}
     order by id, place
   `;
   const result: Record<string, Row> = { ...rows };
-  for (const { table, names, key, values, before, after } of direction === "forth" ? history : history.toReversed()) {
-    const [former, latter] = direction === "forth" ? [before, after] : [after, before];
-    const name = `${table} [${key.map((value) => JSON.stringify(value)).join(", ")}]`;
-    const current = former ? result[name] : Object.fromEntries(names.map((name, place) => [name, key[place]]));
+  for (const { name, before, after, values } of direction === "forth" ? history : history.toReversed()) {
+    const former = result[name];
+    const latter = direction === "forth" ? after : before;
     delete result[name];
-    if (latter) result[name] = { ...current, ...values, ...latter };
+    if (latter) result[name] = { ...former, ...values, ...latter };
   }
   return result;
 }
