@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { aContributor, aPublisher, aSeries, type Columns, type Entry } from "../support/catalogue.ts";
-import { identifier, row } from "../support/database.ts";
+import { aContributor, add, aPublisher, aSeries, type Columns, type Entry } from "../support/catalogue.ts";
+import { identifier } from "../support/database.ts";
 import { envelope } from "../support/envelope.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -18,10 +18,7 @@ const read = async (name: string, query: Readonly<Record<string, string | number
   (await stack.call(name, { query, path })).body;
 const lookUp = (name: string, slug: string, headers: Readonly<Record<string, string>> = {}) =>
   stack.call(name, { path: { slug }, headers });
-const added = async (table: string, columns: Columns): Promise<number> => {
-  const [entry] = await stack.sql`insert into ${identifier(table)} ${row(columns)} returning id`;
-  return entry?.id;
-};
+const added = async (table: string, columns: Columns) => (await add(stack.sql, table, columns)).id;
 
 describe("GET /contributors", () => {
   const list = async (query: Readonly<Record<string, string | number>> = {}) =>

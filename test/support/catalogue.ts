@@ -8,15 +8,15 @@ export interface Entry {
 
 export type Columns = Readonly<Record<string, string | number | boolean | null>>;
 
-const insert = async (sql: Sql, table: string, columns: Columns): Promise<Entry> => {
-  const [entry] = await sql<Entry[]>`insert into ${identifier(table)} ${row(columns)} returning id, slug`;
-  if (!entry) throw new Error(`Nothing was added to ${table}`);
-  return entry;
-};
+/** Adds a row. The slug is that of a record. */
+export async function add(sql: Sql, table: string, columns: Columns): Promise<Entry> {
+  const [added] = await sql`insert into ${identifier(table)} ${row(columns)} returning *`;
+  return { id: added?.id, slug: added?.slug };
+}
 
 /** A published contributor, by default in the scope of all clients. */
 export const aContributor = (sql: Sql, columns: Columns = {}): Promise<Entry> =>
-  insert(sql, "contributors", {
+  add(sql, "contributors", {
     first_name: `Contributor ${randomUUID()}`,
     slug: `contributor-${randomUUID()}`,
     public: true,
@@ -24,7 +24,7 @@ export const aContributor = (sql: Sql, columns: Columns = {}): Promise<Entry> =>
   });
 
 export const aPublisher = (sql: Sql, columns: Columns = {}): Promise<Entry> =>
-  insert(sql, "publishers", { name: `Publisher ${randomUUID()}`, slug: `publisher-${randomUUID()}`, ...columns });
+  add(sql, "publishers", { name: `Publisher ${randomUUID()}`, slug: `publisher-${randomUUID()}`, ...columns });
 
 export interface Relations {
   readonly by?: Entry;
@@ -33,7 +33,7 @@ export interface Relations {
 
 /** A series, by a contributor or from a publisher. */
 export async function aSeries(sql: Sql, { by, from }: Relations = {}, columns: Columns = {}): Promise<Entry> {
-  const series = await insert(sql, "series", {
+  const series = await add(sql, "series", {
     name: `Series ${randomUUID()}`,
     slug: `series-${randomUUID()}`,
     ...columns,
@@ -47,12 +47,8 @@ export async function aSeries(sql: Sql, { by, from }: Relations = {}, columns: C
 export async function aWholeContributor(sql: Sql) {
   const fields = { last_name: "Old", gender: "male", type: "author" };
   const [{ id, slug }, friend] = [await aContributor(sql, fields), await aContributor(sql)];
-  const one = async (table: string, columns: Columns): Promise<number> => {
-    const [added] = await sql`
-      insert into ${identifier(`contributor_${table}`)} ${row({ contributor_id: id, ...columns })} returning id
-    `;
-    return added?.id;
-  };
+  const one = async (table: string, columns: Columns): Promise<number> =>
+    (await add(sql, `contributor_${table}`, { contributor_id: id, ...columns })).id;
   return {
     id,
     slug,
