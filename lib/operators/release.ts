@@ -1,4 +1,3 @@
-import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type LambdaClient, PublishVersionCommand, waitUntilPublishedVersionActive } from "@aws-sdk/client-lambda";
 import { serializeError } from "../http/log.ts";
@@ -54,7 +53,7 @@ export async function publishRelease(request: ReleaseRequest): Promise<Readonly<
     }
   });
   const hasFailed = failures.length > 0;
-  await inParallel(versions, async ([functionName, { number, wasReleased }]) => {
+  await inParallel([...versions], async ([functionName, { number, wasReleased }]) => {
     try {
       if (!hasFailed) await pruneVersions(lambda, functionName, number);
       else if (!wasReleased) await deleteVersion(lambda, functionName, number);
@@ -84,5 +83,10 @@ async function versionOf(FunctionName: string, { lambda, release, former }: Rele
   return { number: numberOf(existing), wasReleased: former !== undefined && !isLater };
 }
 
-const inParallel = <Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>): Promise<void> =>
-  Readable.from(items).forEach(work, { concurrency: functionsAtOnce });
+async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+  const queue = items.values();
+  const worker = async () => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: functionsAtOnce }, worker));
+}
