@@ -1,5 +1,4 @@
 import { nameLengthMax } from "../../lib/contract/parameters.ts";
-import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
 
 /**
@@ -7,7 +6,6 @@ import { repairFunction } from "../../lib/operators/repair-function.ts";
  * (lib/operators/README.md, "Merge").
  */
 export const handler = repairFunction("ops/merge-contributors", async (input, { change }) => {
-  const { status, result } = await change("merge_contributors", { ...input, lengthMax: nameLengthMax });
-  if (status !== 200) throw refusal(String(result));
+  const { result } = await change("merge_contributors", { ...input, lengthMax: nameLengthMax });
   return result;
 });

@@ -36,8 +36,7 @@ export const handler = repairFunction("ops/undo", async (input, { change, deadli
     const images = options.dryRun
       ? { hasImages: Bucket !== undefined }
       : { images: await restoreFormerImages(ids, { change }) };
-    const { status, result } = await change("undo_changes", { changes: ids, import: imported, ...images, ...options });
-    if (status !== 200) throw refusal(String(result));
+    const { result } = await change("undo_changes", { changes: ids, import: imported, ...images, ...options });
     return undoBatch.parse(result);
   };
   // An import that goes on would add changes behind those that are found now, so it ends first.

@@ -1,5 +1,5 @@
 -- An operator adds a user with these roles, or with the default role, and maybe with a link (identities.sql).
--- `Administrator` means the role with that key, even if it has been renamed. 404 means that a role does not exist.
+-- `Administrator` means the role with that key, even if it has been renamed.
 create function create_user(request request) returns outcome language plpgsql as $$
   declare
     fields users = json_populate_record(cast(null as users), request.input);
@@ -18,10 +18,10 @@ create function create_user(request request) returns outcome language plpgsql as
     added bigint;
   begin
     if array_position(role_ids, null) is not null then
-      return refused(404);
+      return refused(404, 'A role in `roles` does not exist');
     end if;
     if exists (select from users where identity_key(username) = identity_key(fields.username)) then
-      return refused(409, 'username');
+      return refused(409, 'The username is taken');
     end if;
     if error.status is not null then
       return error;

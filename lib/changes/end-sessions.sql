@@ -1,5 +1,5 @@
--- An operator ends all sessions of a user, given by id or name; attempts to sign in end with them (sign_in). 404 means
--- that the user does not exist. The result has the number of sessions that ended.
+-- An operator ends all sessions of a user, given by id or name; attempts to sign in end with them (sign_in). The result
+-- has the number of sessions that ended.
 create function end_sessions(request request) returns outcome language plpgsql as $$
   declare
     requested json = request.input -> 'user';
@@ -13,7 +13,7 @@ create function end_sessions(request request) returns outcome language plpgsql a
         else identity_key(username) = identity_key(requested #>> '{}')
       end;
     if not found then
-      return refused(404);
+      return refused(404, 'There is no such user');
     end if;
     return done(request, null, record => 'user/' || person.id, result => json_build_object(
       'user', person.id, 'username', person.username, 'sessions', end_sessions_of(person.id)

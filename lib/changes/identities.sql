@@ -15,7 +15,10 @@ $$;
 
 -- Refuses a link that another user has, or that is awaited for another user.
 create function link_error(link json, target bigint default null) returns outcome language sql stable as $$
-  select refused(409, case when link ->> 'subject' is null then 'email' else 'subject' end)
+  select refused(409, case
+    when link ->> 'subject' is null then 'The e-mail address is awaited for another user'
+    else 'The identity belongs to another user'
+  end)
   where identified_user(link) <> coalesce(target, 0)
 $$;
 

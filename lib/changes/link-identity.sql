@@ -1,5 +1,4 @@
--- An operator gives a user a link, or takes it away (`remove`). 404 means that there is no such user, or no such link
--- to remove, and 409 that another user has it. The result has all links of the user.
+-- An operator gives a user a link, or takes it away (`remove`). The result has all links of the user.
 create function link_identity(request request) returns outcome language plpgsql as $$
   declare
     link json = request.input -> 'link';
@@ -11,12 +10,12 @@ create function link_identity(request request) returns outcome language plpgsql 
   begin
     select * into person from users where identity_key(username) = identity_key(request.input ->> 'username');
     if not found then
-      return refused(404, 'username');
+      return refused(404, 'There is no such user');
     end if;
 
     if removes then
       if not remove_link(link, person.id) then
-        return refused(404, 'link');
+        return refused(404, 'The user has no such link');
       end if;
     else
       error = link_error(link, person.id);

@@ -1,5 +1,5 @@
--- An operator opens a session for a user, for a day or more. The database gets only the hash of its token. 404 means
--- that the user does not exist. The result is the time when the session ends.
+-- An operator opens a session for a user, for a day or more. The database gets only the hash of its token. The result
+-- is the time when the session ends.
 create function open_session(request request) returns outcome language plpgsql as $$
   declare
     user_id bigint = (
@@ -12,7 +12,7 @@ create function open_session(request request) returns outcome language plpgsql a
       return refused(400, 'days');
     end if;
     if user_id is null then
-      return refused(404);
+      return refused(404, 'There is no such user');
     end if;
 
     insert into refresh_tokens (digest, user_id, expires_at)

@@ -21,8 +21,8 @@ create type request as (
 -- Who requests it, from the session. Its status is null if they may; operators have no caller.
 create type caller as (id bigint, username text, status integer);
 
--- A status of the contract, and its result: with 400 the name of the invalid parameter. Where a change may still go on,
--- the status is null.
+-- A status of the contract, and its result: with 400 the name of the invalid parameter, and for operators the reason of
+-- any refusal. Where a change may still go on, the status is null.
 create type outcome as (status integer, result json);
 
 -- The outcome of a change that must not be made.

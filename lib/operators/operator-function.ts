@@ -6,12 +6,14 @@ import type { OperatorChangeName } from "../changes/all.ts";
 import { changeAsOperator, changeWithin, type Outcome } from "../data-api/change.ts";
 import type { Send } from "../data-api/transaction.ts";
 import { type OperatorEndpoint, type OperatorPayload, payloadOf } from "./payloads.ts";
+import { refusal } from "./refusal.ts";
 
 /** What an operator function gets beside its input. */
 export interface OperatorContext {
   /**
    * Changes something by the database function of this name (lib/changes), and returns its status and result.
    * @param digest of a token; it is stored with the session, but not in the ledger
+   * @throws the reason for which the function refuses
    */
   readonly change: (name: OperatorChangeName, input?: OperatorInput, digest?: string) => Promise<Changed>;
   /** The same in a transaction. */
@@ -68,4 +70,8 @@ export function operatorFunction<Endpoint extends OperatorEndpoint, Result>(
   };
 }
 
-const changed = ({ status, body }: Outcome): Changed => ({ status, result: JSON.parse(body ?? "null") });
+function changed({ status, body }: Outcome): Changed {
+  const result = JSON.parse(body ?? "null");
+  if (status !== 200 && result !== null) throw refusal(result);
+  return { status, result };
+}
