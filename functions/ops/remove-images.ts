@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import { execute } from "../../lib/data-api/client.ts";
-import { integer } from "../../lib/data-api/read.ts";
+import { execute, integer } from "../../lib/data-api/client.ts";
 import { deleteObjects, imagesPerCall } from "../../lib/images/store.ts";
 import { type OperatorContext, operatorFunction } from "../../lib/operators/operator-function.ts";
 import * as images from "../../lib/queries/images.ts";

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import { execute } from "../../lib/data-api/client.ts";
-import { integer } from "../../lib/data-api/read.ts";
+import { execute, integer } from "../../lib/data-api/client.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import * as changes from "../../lib/queries/changes.ts";
 

@@ -1,5 +1,4 @@
-import { execute } from "../../lib/data-api/client.ts";
-import { integer } from "../../lib/data-api/read.ts";
+import { execute, integer } from "../../lib/data-api/client.ts";
 import { Bucket } from "../../lib/images/store.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";

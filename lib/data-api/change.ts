@@ -9,9 +9,8 @@ import {
   Unavailable,
 } from "../aws/retry.ts";
 import type { ChangeName, ChangeNameWithoutPermission, OperatorChangeName } from "../changes/all.ts";
-import { isRefusal, isTransient, type Row, send } from "./client.ts";
+import { integer, integerOrNull, isRefusal, isTransient, type Row, send, textOrNull } from "./client.ts";
 import type { Guard } from "./guard.ts";
-import { integer, integerOrNull, textOrNull } from "./read.ts";
 import { inReleaseSchema } from "./release.ts";
 import type { Send } from "./transaction.ts";
 

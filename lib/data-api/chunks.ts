@@ -1,7 +1,6 @@
 import sql, { raw, type Sql } from "sql-template-tag";
 import { type AttemptOptions, retry, sendWithin } from "../aws/retry.ts";
-import { execute, isTransient, type Row } from "./client.ts";
-import { integer, integerOrNull, text, textOrNull } from "./read.ts";
+import { execute, integer, integerOrNull, isTransient, type Row, text, textOrNull } from "./client.ts";
 import { type Send, transaction } from "./transaction.ts";
 
 /*

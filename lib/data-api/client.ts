@@ -1,7 +1,6 @@
 import { ExecuteStatementCommand, type Field, RDSDataClient } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
 import { type AttemptOptions, deadlineFromNow, isClockError, isFault, retry, timeouts } from "../aws/retry.ts";
-import { sqlStateOf } from "./errors.ts";
 import { releaseMissing } from "./release.ts";
 
 export type Row = readonly Field[];
@@ -104,3 +103,43 @@ function field(value: unknown): Field {
       throw new TypeError(`A statement cannot carry ${typeof value}`);
   }
 }
+
+/* A column is read by its index and type; another type is a programming error in the statement. */
+
+export const text = (row: Row, column: number): string => present(textOrNull(row, column), column);
+
+export function textOrNull(row: Row, column: number): string | null {
+  const field = row[column];
+  if (field?.isNull) return null;
+  if (field?.stringValue === undefined) throw new TypeError(`Column ${column} is no text`);
+  return field.stringValue;
+}
+
+export const integer = (row: Row, column: number): number => present(integerOrNull(row, column), column);
+
+export function integerOrNull(row: Row, column: number): number | null {
+  const field = row[column];
+  if (field?.isNull) return null;
+  if (field?.longValue === undefined) throw new TypeError(`Column ${column} is no integer`);
+  return field.longValue;
+}
+
+function present<Value>(value: Value | null, column: number): Value {
+  if (value === null) throw new TypeError(`Column ${column} is null`);
+  return value;
+}
+
+const databaseErrors = new Set(["DatabaseErrorException", "BadRequestException"]);
+
+/** The SQLSTATE of PostgreSQL's error: the end of the message (RDS Data API, DatabaseErrorException). */
+export function sqlStateOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !databaseErrors.has(error.name)) return undefined;
+  return /SQLState: ([0-9A-Z]{5})$/.exec(error.message)?.[1];
+}
+
+/** Whether PostgreSQL refused the user or the password of a secret. */
+export const isLoginRefused = (error: unknown): boolean =>
+  error instanceof Error &&
+  (error.name === "InvalidSecretException" ||
+    sqlStateOf(error)?.startsWith("28") === true ||
+    error.message.includes("password authentication failed"));

@@ -1,7 +1,7 @@
 import sql, { empty, raw, type Sql } from "sql-template-tag";
 import { readText, resultBytesMax } from "./chunks.ts";
+import { integer, integerOrNull, textOrNull } from "./client.ts";
 import { type Guard, guarded, statusOf } from "./guard.ts";
-import { integer, integerOrNull, textOrNull } from "./read.ts";
 
 /** Which page of a list is requested: the page begins after a record, or at an offset. */
 export interface PageRequest {

@@ -1,7 +1,7 @@
 import sql, { type Sql } from "sql-template-tag";
 import { readText } from "./chunks.ts";
+import { integer, integerOrNull, textOrNull } from "./client.ts";
 import { type Guard, guarded, statusOf } from "./guard.ts";
-import { integer, integerOrNull, textOrNull } from "./read.ts";
 
 /**
  * Reads a record by one statement. Only a body that exceeds a row of the Data API takes several.

@@ -1,5 +1,5 @@
 import sql, { raw } from "sql-template-tag";
-import { text, textOrNull } from "../data-api/read.ts";
+import { text, textOrNull } from "../data-api/client.ts";
 import { release } from "../data-api/release.ts";
 import type { Send } from "../data-api/transaction.ts";
 import history from "./history.sql";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import sql from "sql-template-tag";
-import { text } from "../data-api/read.ts";
+import { text } from "../data-api/client.ts";
 import { type Send, transaction } from "../data-api/transaction.ts";
 import type { Migration } from "./tables/all.ts";
 

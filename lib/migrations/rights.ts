@@ -1,5 +1,5 @@
 import sql, { raw } from "sql-template-tag";
-import { text } from "../data-api/read.ts";
+import { text } from "../data-api/client.ts";
 import { release } from "../data-api/release.ts";
 import { withMigrationLock } from "./migration-lock.ts";
 import rights from "./rights.sql";

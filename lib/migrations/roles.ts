@@ -1,7 +1,6 @@
 import sql, { raw } from "sql-template-tag";
 import { deadlineFromNow, operatorTimeouts, retry } from "../aws/retry.ts";
-import { database, execute, isTransient, send as sendOnce } from "../data-api/client.ts";
-import { isLoginRefused, sqlStateOf } from "../data-api/errors.ts";
+import { database, execute, isLoginRefused, isTransient, send as sendOnce, sqlStateOf } from "../data-api/client.ts";
 import type { Send } from "../data-api/transaction.ts";
 import { withMigrationLock } from "./migration-lock.ts";
 import { type Credentials, credentialsIn, makeCurrent, verifierOf } from "./passwords.ts";

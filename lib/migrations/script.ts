@@ -1,5 +1,5 @@
 import { raw } from "sql-template-tag";
-import { sqlStateOf } from "../data-api/errors.ts";
+import { sqlStateOf } from "../data-api/client.ts";
 import type { Send } from "../data-api/transaction.ts";
 
 /**

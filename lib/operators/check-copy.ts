@@ -1,8 +1,6 @@
 import sql from "sql-template-tag";
 import { getContributor } from "../contract/contributors.ts";
-import { execute, type Target } from "../data-api/client.ts";
-import { sqlStateOf } from "../data-api/errors.ts";
-import { integer, textOrNull } from "../data-api/read.ts";
+import { execute, integer, sqlStateOf, type Target, textOrNull } from "../data-api/client.ts";
 import * as contributors from "../queries/contributors.ts";
 import * as copies from "../queries/copies.ts";
 import { problemOf } from "./expected-response.ts";

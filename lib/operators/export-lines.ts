@@ -1,6 +1,6 @@
 import sql from "sql-template-tag";
 import { readTextWithin } from "../data-api/chunks.ts";
-import { integer, integerOrNull } from "../data-api/read.ts";
+import { integer, integerOrNull } from "../data-api/client.ts";
 import type { Send } from "../data-api/transaction.ts";
 import { countSkipped, lines } from "../queries/catalogue.ts";
 import { kinds } from "./catalogue-lines.ts";

@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import * as z from "zod/mini";
-import { execute, type Row } from "../data-api/client.ts";
-import { integer, text } from "../data-api/read.ts";
+import { execute, integer, type Row, text } from "../data-api/client.ts";
 import { rolledBack } from "../data-api/transaction.ts";
 import * as imports from "../queries/imports.ts";
 import { fieldsOfColumns, storedLine } from "./catalogue-lines.ts";

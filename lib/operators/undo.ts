@@ -1,5 +1,4 @@
-import { execute } from "../data-api/client.ts";
-import { integer } from "../data-api/read.ts";
+import { execute, integer } from "../data-api/client.ts";
 import * as changes from "../queries/changes.ts";
 import { rowsInWords } from "./changes-in-words.ts";
 import { readNames } from "./record-names.ts";
