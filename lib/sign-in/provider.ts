@@ -18,9 +18,7 @@ const clockToleranceInSeconds = 150;
 const isInsecure = issuer.startsWith("http:");
 
 /** The provider's metadata; openid-client stores its keys with them for five minutes. */
-let known: openid.Configuration | undefined;
-let knownSecret: string | undefined;
-let knownUntil = 0;
+let known: { configuration: openid.Configuration; clientSecret: string | undefined; until: number } | undefined;
 const knownMilliseconds = 60 * 60_000;
 /** How long the former metadata count after a failure. */
 const pauseMilliseconds = 60_000;
@@ -30,21 +28,22 @@ const pauseMilliseconds = 60_000;
  * @throws {SignInFailure} if there are no former ones
  */
 export async function findProvider(clientSecret?: string): Promise<openid.Configuration> {
-  if (known && clientSecret === knownSecret && Date.now() < knownUntil) return known;
+  const former = known?.clientSecret === clientSecret ? known : undefined;
+  if (former && Date.now() < former.until) return former.configuration;
   try {
-    known = await discover(clientSecret);
-    knownUntil = Date.now() + knownMilliseconds;
+    const configuration = await discover(clientSecret);
+    known = { configuration, clientSecret, until: Date.now() + knownMilliseconds };
+    return configuration;
   } catch (error) {
-    if (!known || clientSecret !== knownSecret) throw error;
-    knownUntil = Date.now() + pauseMilliseconds;
+    if (!former) throw error;
+    former.until = Date.now() + pauseMilliseconds;
+    return former.configuration;
   }
-  knownSecret = clientSecret;
-  return known;
 }
 
 /** The next attempt reads the metadata again. */
 export function forgetProvider(): void {
-  knownUntil = 0;
+  if (known) known.until = 0;
 }
 
 async function discover(clientSecret: string | undefined): Promise<openid.Configuration> {
