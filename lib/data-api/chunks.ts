@@ -34,10 +34,7 @@ export async function readText(select: Sql, columns: Sql, deadline: number): Pro
 /** The same within a transaction. */
 export async function readTextWithin(send: Send, select: Sql, columns: Sql): Promise<TextRow | undefined> {
   const rows = await send(selectChunks(select, columns, lastChunkOfResult));
-  if (isComplete(rows)) return joinChunks(rows);
-  const all = await fetchChunks(send, select, columns);
-  await send(sql`close chunks`);
-  return joinChunks(all);
+  return joinChunks(isComplete(rows) ? rows : await fetchChunks(send, select, columns));
 }
 
 const isComplete = ([first]: readonly Row[]): boolean =>
@@ -74,10 +71,10 @@ function readByCursor(select: Sql, columns: Sql, deadline: number): Promise<read
 async function fetchChunks(send: Send, select: Sql, columns: Sql): Promise<readonly Row[]> {
   await send(sql`declare chunks no scroll cursor for ${selectChunks(select, columns, lastChunk)}`);
   const rows: Row[] = [];
-  for (let batch: readonly Row[]; ; rows.push(...batch)) {
-    batch = await send(sql`fetch ${raw(`${chunksPerResult}`)} from chunks`);
-    if (batch.length === 0) return rows;
-  }
+  const fetch = () => send(sql`fetch ${raw(`${chunksPerResult}`)} from chunks`);
+  for (let batch = await fetch(); batch.length > 0; batch = await fetch()) rows.push(...batch);
+  await send(sql`close chunks`);
+  return rows;
 }
 
 function joinChunks(rows: readonly Row[]): TextRow | undefined {
