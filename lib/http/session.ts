@@ -9,11 +9,10 @@ import { ContractError } from "./response.ts";
 import { digestOf } from "./token.ts";
 
 /** What the statements of an endpoint check; undefined if it needs no caller. */
-export function guardOf(
-  declaration: Declaration & { readonly permission: Permission },
+export function guardOf<D extends Declaration>(
+  declaration: D,
   event: APIGatewayProxyEvent,
-): Required<Guard>;
-export function guardOf(declaration: Declaration, event: APIGatewayProxyEvent): Guard | undefined;
+): D extends { readonly permission: Permission } ? Required<Guard> : Guard | undefined;
 export function guardOf(declaration: Declaration, event: APIGatewayProxyEvent): Guard | undefined {
   if (!needsCaller(declaration)) return undefined;
   const { permission, path } = declaration;
