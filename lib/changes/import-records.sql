@@ -64,43 +64,6 @@ create function replace_list(list_table text, owners bigint[], requested jsonb) 
   end
 $$;
 
--- Why lines of a table are refused for an image: another record has it, or an earlier line gets it, or it is about to
--- be removed.
-create function refused_images(target text, rows import_row[]) returns setof import_outcome
-  language plpgsql as $$
-  begin
-    return query
-      select line, 'refused', column_name, place, reason
-      from
-        (
-          select line, table_name || '.' || field, place, image, row_number() over (partition by image order by line)
-          from
-            unnest(rows)
-            cross join lateral (values ('image', object ->> 'image'), ('cover', object ->> 'cover'))
-              as said (field, image)
-          where
-            line_table = target
-            and image <> coalesce(current ->> field, '')
-            and not exists (
-              select from volumes where cover = image and series_id = cast(object -> 'series_id' as bigint)
-            )
-        ) as used (line, column_name, place, image, rank)
-        cross join lateral (
-          select case
-            when rank > 1
-              or exists (select from contributors where contributors.image = used.image)
-              or exists (select from publishers where publishers.image = used.image)
-              or exists (select from users where users.image = used.image)
-              or exists (select from volumes where cover = used.image)
-              then 'another record has it'
-            when exists (select from images_to_remove where key = used.image) then 'this image is about to be removed'
-          end
-        ) as found (reason)
-      where reason is not null
-      order by line, place;
-  end
-$$;
-
 -- Adds records, whose ids are known. The keys of aliases are as triggers keep them, which have nothing left to do.
 create function add_records(target text, rows import_row[]) returns void language plpgsql as $$
   begin
