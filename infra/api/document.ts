@@ -1,14 +1,14 @@
 import { byRoute, type Declaration, functionName, isNavigation, methodsOf } from "../../lib/contract/declare.ts";
-import {
-  envelopeOf,
-  gatewayResponseDefinitions,
-  noFileServiceResponse,
-  noSignInResponse,
-} from "./gateway-responses.ts";
+import { noFileService, noSignIn } from "../../lib/contract/errors.ts";
+import { envelopeOf, gatewayResponseDefinitions } from "./gateway-responses.ts";
 import { errorMock, preflightMock } from "./mock.ts";
 
-/** Those of a stage that its document depends on. */
+/**
+ * Those of a stage that its document depends on. Without `uploads` and `signIn` the routes of the file service and of
+ * sign-in are 503; with an edge every method but preflights needs an API key.
+ */
 export interface DocumentSettings extends Partial<Record<"edge" | "domain" | "signIn", unknown>> {
+  /** Origins of pages that may call administrative endpoints. */
   readonly allowedOrigins: readonly string[];
   readonly uploads: boolean;
   readonly streams: { readonly secondsMax: number };
@@ -78,10 +78,10 @@ function operations(declarations: readonly Declaration[], props: ApiDocumentProp
 export const isServed = (declaration: Declaration, settings: ServedSettings): boolean =>
   refusalOf(declaration, settings) === undefined;
 
-/** The responses of API Gateway itself on a stage without files or sign-in. */
+/** The response of API Gateway itself on a stage without files or sign-in. */
 function refusalOf({ needsFileService, needsSignIn }: Declaration, { uploads, signIn }: ServedSettings) {
-  if (needsFileService && !uploads) return noFileServiceResponse;
-  return needsSignIn && !signIn ? noSignInResponse : undefined;
+  if (needsFileService && !uploads) return { status: 503, message: noFileService };
+  return needsSignIn && !signIn ? { status: 503, message: noSignIn } : undefined;
 }
 
 /** Lists can have any length, so they are streamed. A stream may take as long as the timeout of its function. */

@@ -1,4 +1,4 @@
-import { commonErrors, noFileService, noSignIn } from "../../lib/contract/errors.ts";
+import { commonErrors } from "../../lib/contract/errors.ts";
 import { exposedHeaders } from "../../lib/contract/headers.ts";
 import { constants } from "./mock.ts";
 
@@ -42,12 +42,6 @@ export const gatewayResponses = {
   DEFAULT_4XX: { status: 400, message: "Bad request" },
   DEFAULT_5XX: { status: 500, message: commonErrors[500] },
 } as const satisfies Record<string, GatewayResponse>;
-
-/** The response of the file service's routes on a stage without uploads. */
-export const noFileServiceResponse: GatewayResponse = { status: 503, message: noFileService };
-
-/** The response of the routes of sign-in and sign-out on a stage without `signIn`. */
-export const noSignInResponse: GatewayResponse = { status: 503, message: noSignIn };
 
 export const envelopeOf = ({ status, message }: GatewayResponse): string =>
   JSON.stringify({ data: message, code: status });
