@@ -12,7 +12,7 @@ import { makeEdge } from "./edge/edge.ts";
 import { invalidateAtEdge, notifyingEdge } from "./edge/edge-invalidation.ts";
 import { makeWebAcl } from "./edge/web-acl.ts";
 import type { WebAcls } from "./firewall-stack.ts";
-import { type DistributionName, distributionOutputs } from "./monitoring/cdn-metrics.ts";
+import { type DistributionName, distributionOutputs } from "./monitoring/cdn.ts";
 import { monitor } from "./monitoring/monitoring.ts";
 import { makeImages } from "./sites/images.ts";
 import { invalidateRemovedImages } from "./sites/invalidation.ts";

@@ -9,12 +9,11 @@ import type { Settings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 import { addAccount } from "./account-stack.ts";
 import { addApi } from "./api-stack.ts";
-import { addCdnAlarms } from "./cdn-alarms-stack.ts";
 import { addBackupVault } from "./database/backups.ts";
 import { originOf } from "./database/cluster.ts";
 import { addDatabase } from "./database-stack.ts";
 import { addFirewall } from "./firewall-stack.ts";
-import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
+import { addCdnAlarms, cdnRegion, distributionsOf } from "./monitoring/cdn.ts";
 import { addPipeline } from "./pipeline-stack.ts";
 import { globalPrefix } from "./shared/global-prefix.ts";
 import { addImageCopies } from "./sites/images.ts";
@@ -99,12 +98,12 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
         knownContributor,
         webAcls:
           firewall && hasDistributions
-            ? addFirewall(before(`${prefix}-firewall`, "the firewall before CloudFront,", atCdn), {
-                prefix,
-                stageRegion: region,
-                settings: stage,
+            ? addFirewall(
+                before(`${prefix}-firewall`, "the firewall before CloudFront,", atCdn),
+                stage,
                 firewall,
-              })
+                region,
+              )
             : {},
         imageCopies:
           imageBackupRegion &&

@@ -2,31 +2,34 @@ import { RemovalPolicy, SecretValue, type Stack } from "aws-cdk-lib";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { CfnLoggingConfiguration } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
-import { makeWebAcl, type WebAclProps } from "./edge/web-acl.ts";
-import { type DistributionName, webAclName, webAclsOf } from "./monitoring/cdn-metrics.ts";
+import type { FirewallSettings, StageSettings } from "../settings/schema.ts";
+import { makeWebAcl } from "./edge/web-acl.ts";
+import { type DistributionName, webAclName, webAclsOf } from "./monitoring/cdn.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
+import { globalPrefix } from "./shared/global-prefix.ts";
 import { makeLog } from "./shared/log.ts";
 
 /** The ARNs of the web ACLs of a stage's distributions, as references that CloudFormation resolves. */
 export type WebAcls = Partial<Readonly<Record<DistributionName, string>>>;
 
-export interface FirewallProps extends Omit<WebAclProps, "name" | "scope"> {
-  /** The prefix of global names. */
-  readonly prefix: string;
-  /** The region of the stage's own stack. */
-  readonly stageRegion: string;
-}
-
-/** The firewall before a stage's distributions, and the log of what it blocks. CloudFront takes it from us-east-1 only. */
-export function addFirewall(stack: Stack, { prefix, stageRegion, ...props }: FirewallProps): WebAcls {
-  const { settings } = props;
+/**
+ * The firewall before a stage's distributions, and the log of what it blocks. CloudFront takes it from us-east-1 only.
+ * @param stageRegion the region of the stage's own stack
+ */
+export function addFirewall(
+  stack: Stack,
+  settings: StageSettings,
+  firewall: FirewallSettings,
+  stageRegion: string,
+): WebAcls {
+  const prefix = globalPrefix(`colophon-${settings.name}`, stageRegion);
   // WAF takes only logs whose names begin like this, and their ARNs without the `:*` that CloudFormation gives.
   const { logGroupName } = makeLog(stack, "Log", `aws-waf-logs-${prefix}`, settings);
   const log = stack.formatArn({ service: "logs", resource: `log-group:${logGroupName}` });
   const makeAcl = (id: string, before: DistributionName): string => {
     const construct = new Construct(stack, id);
     const name = webAclName(prefix, before);
-    const arn = makeWebAcl(construct, { ...props, name, scope: "CLOUDFRONT" });
+    const arn = makeWebAcl(construct, { settings, firewall, name, scope: "CLOUDFRONT" });
     new CfnLoggingConfiguration(construct, "Logging", {
       resourceArn: arn,
       logDestinationConfigs: [log],

@@ -2,7 +2,7 @@ import { CfnOutput, DefaultStackSynthesizer, Duration, type Stack } from "aws-cd
 import { CfnOIDCProvider, WebIdentityPrincipal } from "aws-cdk-lib/aws-iam";
 import { doorSecretName } from "../operate/door.ts";
 import type { PipelineSettings, Settings } from "../settings/schema.ts";
-import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
+import { cdnRegion, distributionsOf } from "./monitoring/cdn.ts";
 import { makeRole, type Policies } from "./shared/role.ts";
 
 const issuer = "token.actions.githubusercontent.com";

@@ -8,7 +8,7 @@ import { requestHeaders } from "../../api/mock.ts";
 import type { FirewallSettings, StageSettings } from "../../settings/schema.ts";
 import { allOf, largeBodies, not, type Statement, signIns, unlimitedLists } from "./counted-requests.ts";
 
-export interface WebAclProps {
+interface WebAclProps {
   /** Before API Gateway in a region, or before CloudFront, which takes web ACLs of us-east-1 only. */
   readonly scope: "REGIONAL" | "CLOUDFRONT";
   /** Its name, and the prefix of the names of its rules' metrics. */

@@ -1,14 +1,7 @@
 import * as cloudwatch from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
 import type { Stage } from "../api/stage.ts";
-import {
-  blockedByRule,
-  type CdnMetricName,
-  cdnMetric,
-  type DistributionIds,
-  webAclName,
-  webAclsOf,
-} from "./cdn-metrics.ts";
+import { blockedByRule, type CdnMetricName, cdnMetric, type DistributionIds, webAclName, webAclsOf } from "./cdn.ts";
 
 /** A dashboard of traffic, errors, latency, the database and what causes costs. */
 export function addDashboard(

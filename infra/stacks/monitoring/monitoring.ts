@@ -4,7 +4,7 @@ import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition, type LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { Stage } from "../api/stage.ts";
-import { type DistributionIds, sumOf } from "./cdn-metrics.ts";
+import { type DistributionIds, sumOf } from "./cdn.ts";
 import { addDashboard } from "./dashboard.ts";
 import { failuresMin } from "./metrics.ts";
 import { savedQueries } from "./saved-queries.ts";

@@ -1,14 +1,7 @@
 import { dirname } from "node:path";
 import { Duration } from "aws-cdk-lib";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import {
-  Architecture,
-  Code,
-  type FunctionOptions,
-  Function as Lambda,
-  LoggingFormat,
-  Runtime,
-} from "aws-cdk-lib/aws-lambda";
+import * as lambda from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import type { Packaged } from "../../build/package.ts";
@@ -26,10 +19,7 @@ export interface Resource {
 /** Some resources depend on what a function does with them. */
 export type GivenResource = Resource | ((packaged: Packaged) => Resource);
 
-/** Some of Lambda's own settings; `memorySize` is by default what costs least. */
-type Options = Pick<FunctionOptions, "memorySize" | "retryAttempts" | "maxEventAge">;
-
-export interface FunctionProps extends Options {
+export interface FunctionProps extends Pick<lambda.FunctionOptions, "memorySize" | "retryAttempts" | "maxEventAge"> {
   /** The prefix of the names of all functions of a stack: `colophon-prod`. */
   readonly prefix: string;
   readonly packaged: Packaged;
@@ -56,7 +46,7 @@ export const wholeCpuInMegabytes = 1_769;
  * the role has no managed policy, and the function does not trace: `xray:PutTraceSegments` has to be allowed on all
  * resources. API Gateway traces each request, including the time in the function.
  */
-export function makeFunction(scope: Construct, props: FunctionProps): Lambda {
+export function makeFunction(scope: Construct, props: FunctionProps): lambda.Function {
   const { prefix, packaged, resources: given, concurrent, log, ...options } = props;
   const isRead = (variable: string) => packaged.variables.has(variable);
   const resources = given
@@ -67,19 +57,19 @@ export function makeFunction(scope: Construct, props: FunctionProps): Lambda {
   const variables = resources
     .flatMap(({ variables = {} }) => Object.entries(variables))
     .filter(([name]) => isRead(name));
-  return new Lambda(scope, "Function", {
+  return new lambda.Function(scope, "Function", {
     functionName: `${prefix}-${packaged.name}`,
-    runtime: Runtime.NODEJS_24_X,
+    runtime: lambda.Runtime.NODEJS_24_X,
     // A fifth cheaper than x86_64.
-    architecture: Architecture.ARM_64,
+    architecture: lambda.Architecture.ARM_64,
     handler: "index.handler",
-    code: Code.fromAsset(dirname(packaged.file)),
+    code: lambda.Code.fromAsset(dirname(packaged.file)),
     memorySize: packaged.processesImages ? wholeCpuInMegabytes : leastInMegabytes,
     role: makeRole(scope, "Role", new ServicePrincipal("lambda.amazonaws.com"), policies),
     logGroup: log,
     ...(concurrent ? { reservedConcurrentExecutions: concurrent } : {}),
     // The functions write lines of JSON, which Lambda must not wrap; Logs Insights finds their fields.
-    loggingFormat: LoggingFormat.TEXT,
+    loggingFormat: lambda.LoggingFormat.TEXT,
     environment: { ...Object.fromEntries(variables), NODE_OPTIONS: "--enable-source-maps" },
     ...options,
   });
