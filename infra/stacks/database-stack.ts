@@ -1,37 +1,23 @@
-import { Duration, RemovalPolicy, type Stack } from "aws-cdk-lib";
+import { Duration, type Stack } from "aws-cdk-lib";
 import { Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { CfnPermission, type Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
 import { CfnEventSubscription } from "aws-cdk-lib/aws-rds";
-import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
+import { CfnRotationSchedule } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
-import { databaseRoleOf, forEachRole } from "../build/database-role.ts";
 import type { Packaged } from "../build/package.ts";
 import type { DatabaseSettings } from "../settings/schema.ts";
 import { transferBucketOf } from "../settings/transfer-bucket.ts";
 import { addBackupCopies } from "./database/backups.ts";
-import { type AuroraCluster, makeCluster, postgresLogName } from "./database/cluster.ts";
-import {
-  comparisonResource,
-  databaseResource,
-  type OwnCluster,
-  ownResource,
-  publishCluster,
-  secretId,
-} from "./database/database.ts";
+import { makeCluster, postgresLogName } from "./database/cluster.ts";
+import { type AuroraCluster, operatorsResource, publishCluster } from "./database/database.ts";
 import { addMigration } from "./database/migration.ts";
 import { addTrail } from "./database/operators-cloudtrail.ts";
 import { makeTransfers } from "./database/transfers.ts";
 import { notifyingEdge } from "./edge/edge-invalidation.ts";
 import { Alarms, isAbsent } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
-import {
-  functionNamed,
-  longTimeout,
-  makeFunction,
-  type Resource,
-  wholeCpuInMegabytes,
-} from "./shared/service-function.ts";
+import { functionNamed, longTimeout, makeFunction, wholeCpuInMegabytes } from "./shared/service-function.ts";
 
 const slowStatements = `filter @message like /duration: |still waiting for |canceling statement/
 | parse @message /duration: (?<milliseconds>[0-9.]+) ms/
@@ -62,8 +48,7 @@ export function addDatabase(stack: Stack, settings: DatabaseSettings, { packages
   const { name, isProtected, mayBeEmpty, logRetentionDays, trailRetentionDays, backupRegion } = settings;
   const prefix = `colophon-${name}`;
   const database = makeCluster(stack, settings);
-  const cluster = makeSecrets(stack, database);
-  publishCluster(stack, name, cluster);
+  const cluster = publishCluster(stack, name, database);
 
   const common = { prefix, log: makeFunctionLog(stack, `${name}-database`, settings), timeout: longTimeout };
   const migration = new Construct(stack, "Migration");
@@ -80,7 +65,7 @@ export function addDatabase(stack: Stack, settings: DatabaseSettings, { packages
       packaged,
       description: `For operators: ${packaged.endpointPath}`,
       resources: [
-        resourceFor(stack, packaged, name, cluster),
+        operatorsResource(stack, name, cluster, packaged),
         transfers[packaged.name] ?? {},
         ...(edgeStage ? [notifyingEdge(stack, `colophon-${edgeStage}`)] : []),
       ],
@@ -97,13 +82,6 @@ export function addDatabase(stack: Stack, settings: DatabaseSettings, { packages
   if (trailRetentionDays !== undefined) addTrail(stack, settings, [...lambdas.values()], trailRetentionDays);
   const alarms = addAlarms(stack, settings, database, { migrator, rotator });
   if (backupRegion) addBackupCopies(stack, settings, backupRegion, database, alarms);
-}
-
-function resourceFor(stack: Stack, packaged: Packaged, database: string, cluster: OwnCluster): Resource {
-  if (packaged.name === "ops-check-copy") return comparisonResource(stack, database, cluster);
-  return databaseRoleOf(packaged.name) === "master"
-    ? ownResource(cluster, packaged)
-    : databaseResource(cluster, packaged);
 }
 
 function scheduleRotation(stack: Stack, secretArns: readonly string[], rotationLambdaArn: string): void {
@@ -184,28 +162,3 @@ function addAlarms(
   });
   return alarms;
 }
-
-function makeSecrets(
-  stack: Stack,
-  { clusterArn: arn, clusterIdentifier: identifier, secret }: AuroraCluster,
-): OwnCluster {
-  if (!secret) throw new Error("The cluster has no secret");
-  const secretArns = forEachRole((role) => makeRoleSecret(stack, secretId(role), `colophon_${role}`).secretArn);
-  return { arn, identifier, masterSecretArn: secret.secretArn, secretArns, secretArnOf: (role) => secretArns[role] };
-}
-
-/**
- * The login of a role. A deployment sets its password where PostgreSQL has another, as on a restored cluster. When the
- * template of the text changes, CloudFormation makes a new password, which PostgreSQL does not know.
- */
-const makeRoleSecret = (stack: Stack, id: string, username: string): Secret =>
-  new Secret(stack, id, {
-    description: `Password of ${username} in PostgreSQL`,
-    generateSecretString: {
-      secretStringTemplate: JSON.stringify({ username }),
-      generateStringKey: "password",
-      passwordLength: 40,
-      excludePunctuation: true,
-    },
-    removalPolicy: RemovalPolicy.DESTROY,
-  });

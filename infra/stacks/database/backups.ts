@@ -12,7 +12,8 @@ import { Alarms, isAbsent } from "../shared/alarms.ts";
 import { globalPrefix } from "../shared/global-prefix.ts";
 import { removalPolicyOf } from "../shared/log.ts";
 import { makeServiceRole } from "../shared/role.ts";
-import { type AuroraCluster, identifierOf } from "./cluster.ts";
+import { identifierOf } from "./cluster.ts";
+import type { AuroraCluster } from "./database.ts";
 
 /**
  * The name of the vaults in both regions. It has the region of the database: when the database is restored in the region

@@ -6,7 +6,7 @@ import * as rds from "aws-cdk-lib/aws-rds";
 import type { DatabaseSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog, removalPolicyOf } from "../shared/log.ts";
-import { clusterNames, databaseName } from "./database.ts";
+import { type AuroraCluster, clusterNames, databaseName } from "./database.ts";
 
 /**
  * The newest minor version of PostgreSQL 18 on Aurora. AWS retires old ones, so raise it regularly (README, "Update").
@@ -27,8 +27,6 @@ const parameters = {
   // No details, because they contain values of rows and parameters, such as names of people.
   log_error_verbosity: "terse",
 };
-
-export type AuroraCluster = rds.DatabaseCluster | rds.DatabaseClusterFromSnapshot;
 
 /** Aurora PostgreSQL in a network of its own, its log, and the key that its storage and snapshots are encrypted by. */
 export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraCluster {

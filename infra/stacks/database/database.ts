@@ -1,7 +1,14 @@
-import { CfnParameter, type Stack } from "aws-cdk-lib";
+import { CfnParameter, RemovalPolicy, type Stack } from "aws-cdk-lib";
+import type { DatabaseCluster, DatabaseClusterFromSnapshot } from "aws-cdk-lib/aws-rds";
+import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
-import type { Construct } from "constructs";
-import { databaseRoleOf, type LimitedRole, limitedRoles, secretVariables } from "../../build/database-role.ts";
+import {
+  databaseRoleOf,
+  forEachRole,
+  type LimitedRole,
+  limitedRoles,
+  secretVariables,
+} from "../../build/database-role.ts";
 import type { Packaged } from "../../build/package.ts";
 import type { Resource } from "../shared/service-function.ts";
 
@@ -10,6 +17,9 @@ export const databaseName = "colophon";
 
 /** The prefix of the names of all clusters that a database has had. */
 export const clusterNames = (database: string) => `colophon-${database}-database`;
+
+/** A cluster as the CDK makes it. */
+export type AuroraCluster = DatabaseCluster | DatabaseClusterFromSnapshot;
 
 /** A cluster for functions. */
 export interface Cluster {
@@ -32,7 +42,7 @@ export interface OwnCluster extends Cluster {
 }
 
 /** The logical id of a resource or parameter for a role: `PublicSecret`. */
-export const secretId = (role: LimitedRole) => `${role[0]?.toUpperCase()}${role.slice(1)}Secret`;
+const secretId = (role: LimitedRole) => `${role[0]?.toUpperCase()}${role.slice(1)}Secret`;
 
 /**
  * The SSM parameter from which an API stack reads an ARN of the cluster, by its logical id: `ClusterArn` has the name
@@ -42,11 +52,35 @@ export const secretId = (role: LimitedRole) => `${role[0]?.toUpperCase()}${role.
 const parameterName = (database: string, id: string) =>
   `/colophon/${database}/${id.replaceAll(/\B[A-Z]/g, "-$&").toLowerCase()}`;
 
-export function publishCluster(scope: Construct, database: string, { arn, identifier, secretArns }: OwnCluster): void {
+/** Makes the logins of the roles, and the parameters by which API stacks find the cluster. */
+export function publishCluster(
+  stack: Stack,
+  database: string,
+  { clusterArn: arn, clusterIdentifier: identifier, secret: master }: AuroraCluster,
+): OwnCluster {
+  if (!master) throw new Error("The cluster has no secret");
+  const secretArns = forEachRole((role) => makeLogin(stack, secretId(role), `colophon_${role}`).secretArn);
   const secrets = limitedRoles.map((role) => [`${secretId(role)}Arn`, secretArns[role]] as const);
   for (const [id, stringValue] of [["ClusterArn", arn], ["ClusterIdentifier", identifier], ...secrets] as const)
-    new StringParameter(scope, id, { parameterName: parameterName(database, id), stringValue });
+    new StringParameter(stack, id, { parameterName: parameterName(database, id), stringValue });
+  return { arn, identifier, masterSecretArn: master.secretArn, secretArns, secretArnOf: (role) => secretArns[role] };
 }
+
+/**
+ * The login of a role. A deployment sets its password where PostgreSQL has another, as on a restored cluster. When the
+ * template of the text changes, CloudFormation makes a new password, which PostgreSQL does not know.
+ */
+const makeLogin = (stack: Stack, id: string, username: string): Secret =>
+  new Secret(stack, id, {
+    description: `Password of ${username} in PostgreSQL`,
+    generateSecretString: {
+      secretStringTemplate: JSON.stringify({ username }),
+      generateStringKey: "password",
+      passwordLength: 40,
+      excludePunctuation: true,
+    },
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
 
 export function findCluster(stack: Stack, database: string): Cluster {
   // Every function refers to these parameters. The CDK's own names for them would be longer.
@@ -93,8 +127,16 @@ export function ownResource(cluster: OwnCluster, { name }: Packaged): Resource {
   };
 }
 
+/** The database for an operators' function. */
+export function operatorsResource(stack: Stack, database: string, cluster: OwnCluster, packaged: Packaged): Resource {
+  if (packaged.name === "ops-check-copy") return comparisonResource(stack, database, cluster);
+  return databaseRoleOf(packaged.name) === "master"
+    ? ownResource(cluster, packaged)
+    : databaseResource(cluster, packaged);
+}
+
 /** The database for `ops-check-copy`: as operators' functions read it, and what is restored beside it. */
-export function comparisonResource(stack: Stack, database: string, cluster: OwnCluster): Resource {
+function comparisonResource(stack: Stack, database: string, cluster: OwnCluster): Resource {
   const copies = arnsOfAll(stack, database);
   // RDS chooses the names of the secrets that it manages; the tag names their cluster.
   const secrets = stack.formatArn({ service: "secretsmanager", resource: "secret:rds!cluster-*" });
