@@ -61,7 +61,8 @@ export function openStage(stack: Stack, { settings, packages }: StageProps) {
     /** The log of all functions. */
     log,
     alarms: new Alarms(stack, "Alarms", { prefix, recipient: settings.alarmRecipient }),
-    metrics: metricsOf(prefix, cluster),
+    cluster,
+    metrics: metricsOf(prefix),
     make,
     makeScheduled,
   };
