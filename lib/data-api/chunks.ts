@@ -15,24 +15,18 @@ const chunkBytes = 45_000;
 const chunksPerResult = 16;
 export const resultBytesMax = chunksPerResult * chunkBytes;
 
-/** A text, and the other columns of its row. */
-export interface TextRow {
-  readonly text: string | null;
-  readonly row: Row;
-}
-
 /**
  * Reads a text of any length, by one statement if it fits into a result.
  * @param select gives one row or none, with a column `text`
  * @param columns the other columns to read, each after a comma
  */
-export async function readText(select: Sql, columns: Sql, deadline: number): Promise<TextRow | undefined> {
+export async function readText(select: Sql, columns: Sql, deadline: number) {
   const rows = await execute(selectChunks(select, columns, lastChunkOfResult), deadline);
   return joinChunks(isComplete(rows) ? rows : await readByCursor(select, columns, deadline));
 }
 
 /** The same within a transaction. */
-export async function readTextWithin(send: Send, select: Sql, columns: Sql): Promise<TextRow | undefined> {
+export async function readTextWithin(send: Send, select: Sql, columns: Sql) {
   const rows = await send(selectChunks(select, columns, lastChunkOfResult));
   return joinChunks(isComplete(rows) ? rows : await fetchChunks(send, select, columns));
 }
@@ -77,7 +71,8 @@ async function fetchChunks(send: Send, select: Sql, columns: Sql): Promise<reado
   return rows;
 }
 
-function joinChunks(rows: readonly Row[]): TextRow | undefined {
+/** The text, and the other columns of its row; undefined without a row. */
+function joinChunks(rows: readonly Row[]) {
   const [first] = rows;
   if (first === undefined) return undefined;
   const row = first.slice(3);

@@ -6,7 +6,7 @@ import { deadlineFromNow, deadlineOf } from "../aws/retry.ts";
 import type { Declaration, ResponseName } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
 import { pageLimitMax } from "../contract/parameters.ts";
-import { type Cursor, type ListQuery, type PageResult, readPage } from "../data-api/list.ts";
+import { type Cursor, type ListQuery, type PageRequest, type PageResult, readPage } from "../data-api/list.ts";
 import { deliver, pieceBytes } from "./deliver.ts";
 import { acceptsGzip } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
@@ -19,11 +19,9 @@ type ListDeclaration = Declaration & { readonly response: ListResponses };
 
 type ListResponses = Extract<Declaration["response"], { list: ResponseName }>;
 
-interface Range {
-  readonly limit: number;
-  readonly offset: number;
-}
+type Range = Required<Pick<PageRequest, "limit" | "offset">>;
 
+/** Of a list without pages. */
 const everything: Range = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
 
 /** Before Lambda's time-out, which would end the environment, the function has to break off the list and to log it. */
@@ -46,7 +44,7 @@ export function serveList<const D extends ListDeclaration>(declaration: D, toQue
   return pipeline(declaration, streaming).handler(async (event, context) => {
     const guard = guardOf(declaration, event);
     const input = parse(event);
-    const range = isRange(input.query) ? input.query : everything;
+    const range: Range = { ...everything, ...input.query };
     const tags = range.limit <= pageLimitMax ? cacheTagsOf(declaration, input.path) : {};
     // A public list always exists, so nothing has to be read.
     if (event.httpMethod === "HEAD" && !guard)
@@ -74,8 +72,6 @@ export function serveList<const D extends ListDeclaration>(declaration: D, toQue
     };
   });
 }
-
-const isRange = (query: object): query is Range => "limit" in query && "offset" in query;
 
 /** The cache tags of a list. Only a parsed number becomes part of one; the tag of an id that no record can have is skipped. */
 function cacheTagsOf({ tags = [] }: Declaration, { id }: { readonly id?: unknown }): Record<string, string> {
