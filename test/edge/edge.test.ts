@@ -70,26 +70,6 @@ describe.skipIf(!hasSharedCache)("The door behind the edge", () => {
   });
 });
 
-it.skipIf(!hasSharedCache)("A shared cache keeps no administrative responses, random slugs and errors", async () => {
-  const { id } = await aContributor(stack.sql, { first_name: "Administered" });
-  const statuses: Readonly<Record<string, number>> = {
-    "/admin-contributors?client=1": 200,
-    [`/admin-contributors/id/${id}`]: 200,
-    "/admin-users": 200,
-    "/contributor/random?client=1": 200,
-    "/contributor/slug/nobody": 404,
-    "/contributor/slug": 400,
-    "/contributors?limit=x": 400,
-    "/nowhere": 404,
-  };
-  for (const [path, status] of Object.entries(statuses))
-    for (const _ of ["once", "again"])
-      expect(await cache.send(path, { headers: cookie() })).toMatchObject({
-        status,
-        cache: expect.toBeOneOf([undefined, "MISS"]),
-      });
-});
-
 describe.skipIf(!hasSharedCache)("While the database is stopped", () => {
   it("what was read before is served, and the panel gets 503 with Retry-After", async () => {
     const [contributor, publisher] = [await aContributor(stack.sql), await aPublisher(stack.sql)];

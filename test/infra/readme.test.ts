@@ -184,12 +184,10 @@ describe("The operators' README", () => {
     expect(expected.filter((each) => !rows.some((row) => row.includes(`\`${each}\``)))).toEqual([]);
   });
 
-  it("makes the name of every function of that of its event, by which it can be invoked", () => {
+  it("makes the name of every function of its path, by which it can be invoked", () => {
     const names = new Set(named("Lambda::Function", "FunctionName").map((each) => each.replace(/^colophon-\w+-/, "")));
 
     expect([...names].sort()).toEqual(functions.map(({ endpointPath }) => endpointPath.replaceAll("/", "-")).sort());
-    for (const { endpointPath } of functions)
-      expect([endpointPath, existsSync(join(root, "events", `${endpointPath}.json`))]).toEqual([endpointPath, true]);
   });
 });
 

@@ -158,16 +158,11 @@ describe("npm run invoke -- --stage", () => {
   it("finds functions of the stage's database under its name", () => {
     const stage = { ...stageNamed("prod"), name: "beta", isProtected: false };
 
-    expect(deployedFunction(stage, "ops/tidy")).toEqual({
-      name: "colophon-beta-ops-tidy",
-      log: "/colophon/beta/functions",
-      isProtected: false,
-    });
-    expect(deployedFunction(stage, "ops/create-user")).toEqual({
-      name: "colophon-prod-ops-create-user",
-      log: "/colophon/prod-database/functions",
-      isProtected: true,
-    });
+    const ofStage = { name: "colophon-beta-ops-tidy", log: "/colophon/beta/functions", isProtected: false };
+    const log = "/colophon/prod-database/functions";
+    const ofDatabase = { name: "colophon-prod-ops-create-user", log, isProtected: true };
+    expect(deployedFunction(stage, "ops/tidy")).toEqual(ofStage);
+    expect(deployedFunction(stage, "ops/create-user")).toEqual(ofDatabase);
   });
 
   it("says in a line that there are no credentials", async () => {
