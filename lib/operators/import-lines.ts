@@ -32,8 +32,9 @@ export async function* linesIn(pieces: AsyncIterable<Buffer>, start: Start): Asy
   /** How far the file is read. */
   let read = position;
   let rest: Buffer = Buffer.alloc(0);
-  const lineUntil = (end: number, bytes: Buffer): FileLine => {
-    const content = end - position > lineBytesMax ? tooLong : contentOf(bytes, position === 0);
+  const lineUntil = (end: number, bytes: Buffer, breakBytes: number): FileLine => {
+    const length = end - breakBytes - position;
+    const content = length > lineBytesMax ? tooLong : contentOf(bytes, position === 0);
     const line = { number: ++lines, start: position, end, content };
     position = end;
     return line;
@@ -41,7 +42,7 @@ export async function* linesIn(pieces: AsyncIterable<Buffer>, start: Start): Asy
   for await (const piece of pieces) {
     let from = 0;
     for (let at = piece.indexOf(newline); at >= 0; at = piece.indexOf(newline, from)) {
-      yield lineUntil(read + at + 1, Buffer.concat([rest, piece.subarray(from, at)]));
+      yield lineUntil(read + at + 1, Buffer.concat([rest, piece.subarray(from, at)]), 1);
       rest = Buffer.alloc(0);
       from = at + 1;
     }
@@ -49,7 +50,7 @@ export async function* linesIn(pieces: AsyncIterable<Buffer>, start: Start): Asy
     // Of a line that is too long no more is stored.
     rest = read - position > lineBytesMax ? Buffer.alloc(0) : Buffer.concat([rest, piece.subarray(from)]);
   }
-  if (read > position) yield lineUntil(read, rest);
+  if (read > position) yield lineUntil(read, rest, 0);
 }
 
 const refused = (reason: string): Refusal => ({ field: null, reason: `expected ${reason}` });

@@ -442,6 +442,8 @@ describe("An import", () => {
     const refused = [{ line: 1, reason: "expected at most 6291456 bytes" }];
     expect(report).toMatchObject({ lines: 7, added: 6, refused });
     expect(await stack.sql`select count(*) from contributor_descriptions`).toEqual([{ count: 240 }]);
+    const atMost = await run({ source: await put("at-most", `${"x".repeat(6 * 2 ** 20)}\n`) });
+    expect(atMost.refused[0]?.reason).toMatch("expected JSON");
   });
 
   it("of lines with many short elements sends no more at once than the Data API takes", async () => {
