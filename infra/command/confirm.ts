@@ -12,7 +12,11 @@ export async function confirm(
   { input, output }: Terminal = { input: process.stdin, output: process.stdout },
 ): Promise<boolean> {
   if (!input.isTTY) return false;
-  output.write(`${visible(question)} [y/N] `);
-  for await (const reply of createInterface({ input })) return /^y(es)?$/i.test(reply.trim());
-  return false;
+  const lines = createInterface({ input, output });
+  const reply = await new Promise<string>((resolve) => {
+    lines.once("close", () => resolve(""));
+    lines.question(`${visible(question)} [y/N] `, resolve);
+  });
+  lines.close();
+  return /^y(es)?$/i.test(reply.trim());
 }

@@ -111,8 +111,11 @@ it.each<[string, string]>([
 async function ask(keys: string | undefined, isTTY = true) {
   const input = Object.assign(new PassThrough(), { isTTY });
   const output = new PassThrough({ encoding: "utf8" });
-  input.end(keys);
+  if (keys === undefined) input.end();
+  else input.write(keys);
   const agreed = await confirm("Create it?", { input: input as unknown as ReadStream, output });
+  // Or the command would not end.
+  if (isTTY) expect(input.isPaused()).toBe(true);
   return { agreed, shown: output.read() ?? "" };
 }
 
