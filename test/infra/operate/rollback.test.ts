@@ -133,7 +133,7 @@ describe("npm run rollback", () => {
     expect(error).toBe("1 of 4 functions have not moved: run it again");
     expect(output).toContain(`${two}: failed: AccessDeniedException by the test`);
     expect(live()).toBe("6,7,6,6");
-    // What has moved results otherwise than what the edge has.
+    // What has moved responds otherwise than what the edge keeps.
     expect(invocations).toHaveLength(1);
 
     lambdaApi.changes.length = 0;
