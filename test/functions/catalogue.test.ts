@@ -51,11 +51,13 @@ describe("GET /contributors", () => {
   });
 
   it("returns 200 without unpublished ones, and with an exact max while rows come, change and go", async () => {
-    const [hidden, moved, own] = [{}, { client_id: 1 }, { client_id: 1 }].map((each) => aContributor(stack.sql, each));
-    await stack.sql`update contributors set public = false where id = ${(await hidden)?.id ?? 0}`;
-    await stack.sql`update contributors set client_id = 2 where id = ${(await moved)?.id ?? 0}`;
+    const hidden = await aContributor(stack.sql);
+    const moved = await aContributor(stack.sql, { client_id: 1 });
+    const { id } = await aContributor(stack.sql, { client_id: 1 });
+    await stack.sql`update contributors set public = false where id = ${hidden.id}`;
+    await stack.sql`update contributors set client_id = 2 where id = ${moved.id}`;
 
-    expect(await list()).toMatchObject({ contributors: [{ id: (await own)?.id }], ...numbers });
+    expect(await list()).toMatchObject({ contributors: [{ id }], ...numbers });
   });
 
   it("returns 200 counting series in the client's scope, with a new random_series of them each time", async () => {
