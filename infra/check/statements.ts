@@ -17,10 +17,13 @@ export type RecordedStatements = Awaited<ReturnType<typeof record>>;
 const longValue = (value: number): Field => ({ longValue: value });
 const stringValue = (value: string): Field => ({ stringValue: value });
 
-/** A page of a list that goes on. */
-const page: readonly Field[] = [
-  ...[longValue(2), { isNull: true as const }, stringValue("{}")],
-  ...[longValue(200), longValue(1), longValue(5_000), longValue(2_000), longValue(77), stringValue("key")],
+/** Results by which a list has more records than one result: the first ones do not fit into a row, and more follow. */
+const longList: readonly (readonly Field[])[] = [
+  [longValue(1_000_000), { isNull: true }, longValue(200), longValue(1), longValue(5_000), longValue(400)],
+  [
+    ...[longValue(2), longValue(0), stringValue(btoa("{}"))],
+    ...[longValue(200), longValue(1), longValue(5_000), longValue(2_000), longValue(77), stringValue("key")],
+  ],
 ];
 
 /**
@@ -44,7 +47,7 @@ async function record({ statementsOf }: Awaited<ReturnType<typeof startRecorder>
   const path = endpointPath(declaration);
   const event = (await eventOf(path)) as APIGatewayProxyEvent;
   const { search = "Takahashi", limit, ...others } = event.queryStringParameters ?? {};
-  const send = (query: object, results?: readonly (readonly Field[])[]) =>
+  const send = (query: object, results?: typeof longList) =>
     statementsOf(path, { ...event, queryStringParameters: query }, results);
   const [first] = await send(limit ? { ...others, limit } : others);
   const found = [[`${declaration.method} ${declaration.path}`, first]] as [string, Statement][];
@@ -53,7 +56,7 @@ async function record({ statementsOf }: Awaited<ReturnType<typeof startRecorder>
     found.push(["A search", searching]);
   }
   if ("list" in declaration.response) {
-    const [, later] = await send(others, [page]);
+    const [, , later] = await send(others, longList);
     if (later) found.push(["The next page of a list that exceeds a result of the Data API", later]);
   }
   return {

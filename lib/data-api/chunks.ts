@@ -9,18 +9,48 @@ import { type Send, transaction } from "./transaction.ts";
  * and it does not change meanwhile.
  */
 
-const rowBytesMax = raw("60000");
+const rowBytesMax = 60_000;
 /** Base64 may split a character of the text. With its line breaks such a chunk has 60,789 characters. */
 const chunkBytes = 45_000;
 const chunksPerResult = 16;
 export const resultBytesMax = chunksPerResult * chunkBytes;
 
+/** A text, and the other columns of its row. */
+export interface TextRow {
+  readonly text: string | null;
+  readonly row: Row;
+}
+
 /**
- * Reads a text of any length, by one statement if it fits into a result.
+ * Reads a text of any length.
  * @param select gives one row or none, with a column `text`
  * @param columns the other columns to read, each after a comma
  */
-export async function readText(select: Sql, columns: Sql, deadline: number) {
+export async function readText(select: Sql, columns: Sql, deadline: number): Promise<TextRow | undefined> {
+  const found = await readShortText(select, columns, deadline);
+  return found === "too long" ? await readLongText(select, columns, deadline) : found;
+}
+
+/** Reads a text that fits into a row. */
+export async function readShortText(
+  select: Sql,
+  columns: Sql,
+  deadline: number,
+): Promise<TextRow | "too long" | undefined> {
+  const [row] = await execute(
+    sql`
+      select octet_length(text), case when octet_length(text) <= ${raw(`${rowBytesMax}`)} then text end${columns}
+      from (${select}) as result
+    `,
+    deadline,
+  );
+  if (row === undefined) return undefined;
+  if ((integerOrNull(row, 0) ?? 0) > rowBytesMax) return "too long";
+  return { text: textOrNull(row, 1), row: row.slice(2) };
+}
+
+/** Reads a text that probably exceeds a row: by one statement, and by a cursor if it exceeds a result, too. */
+export async function readLongText(select: Sql, columns: Sql, deadline: number): Promise<TextRow | undefined> {
   const rows = await execute(selectChunks(select, columns, lastChunkOfResult), deadline);
   return joinChunks(isComplete(rows) ? rows : await readByCursor(select, columns, deadline));
 }
@@ -34,22 +64,13 @@ export async function readTextWithin(send: Send, select: Sql, columns: Sql) {
 const isComplete = ([first]: readonly Row[]): boolean =>
   first === undefined || (integerOrNull(first, 0) ?? 0) <= resultBytesMax;
 
-/**
- * The length of the text, the index of the chunk, the chunk, and the other columns: a row with the whole text if it fits
- * into one, otherwise a row for each chunk in Base64.
- */
+/** A row for each chunk: the length of the text, the index of the chunk, the chunk in Base64, and the other columns. */
 const selectChunks = (select: Sql, columns: Sql, lastIndex: Sql): Sql => sql`
   select
-    octet_length(text), chunk,
-    case when bytes is null then text else encode(substring(bytes from 1 + ${size} * chunk for ${size}), 'base64') end
-    ${columns}
+    octet_length(bytes), chunk, encode(substring(bytes from 1 + ${size} * chunk for ${size}), 'base64')${columns}
   from
-    (
-      select *, case when octet_length(text) > ${rowBytesMax} then convert_to(text, 'UTF8') end as bytes
-      from (${select}) as result
-      offset 0
-    ) as result
-    left join lateral generate_series(0, ${lastIndex}) as chunk on bytes is not null
+    (select *, convert_to(text, 'UTF8') as bytes from (${select}) as result offset 0) as result
+    left join lateral generate_series(0, ${lastIndex}) as chunk on true
 `;
 
 const size = raw(`${chunkBytes}`);
@@ -76,7 +97,7 @@ function joinChunks(rows: readonly Row[]) {
   const [first] = rows;
   if (first === undefined) return undefined;
   const row = first.slice(3);
-  if (integerOrNull(first, 1) === null) return { text: textOrNull(first, 2), row };
+  if (textOrNull(first, 2) === null) return { text: null, row };
   const chunks = rows.toSorted((one, other) => integer(one, 1) - integer(other, 1));
   return { text: Buffer.concat(chunks.map((each) => Buffer.from(text(each, 2), "base64"))).toString(), row };
 }

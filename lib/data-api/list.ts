@@ -1,5 +1,5 @@
 import sql, { empty, raw, type Sql } from "sql-template-tag";
-import { readText, resultBytesMax } from "./chunks.ts";
+import { readLongText, readShortText, resultBytesMax, type TextRow } from "./chunks.ts";
 import { integer, integerOrNull, textOrNull } from "./client.ts";
 import { type Guard, guarded, statusOf } from "./guard.ts";
 
@@ -41,13 +41,37 @@ export interface ListQuery {
   readonly countsFirst?: boolean;
 }
 
-export type PageResult = Awaited<ReturnType<typeof readPage>>;
+export type PageResult = ReturnType<typeof resultOf>;
 
-const rowsMax = 2_000;
+const shortRowsMax = 400;
+const longRowsMax = 2_000;
+
+/**
+ * Reads the first page of a list. Nearly every list fits into a row and is read whole; of a longer one it reads as many
+ * records as fit into a result.
+ */
+export async function readFirstPage(query: ListQuery, page: PageRequest): Promise<PageResult> {
+  const { guard, deadline } = page;
+  const batch = batchOf(page, shortRowsMax);
+  const found = await readShortText(guarded(guard, selectShort(query, batch)), columnsOf(guard), deadline);
+  if (found !== "too long") {
+    const first = resultOf(found);
+    if (first.count < batch.limit || batch.limit === page.limit) return first;
+  }
+  return await readPage(query, page);
+}
+
+/** Reads as many records of a page as fit into a result, and at least one. */
+export async function readPage(query: ListQuery, page: PageRequest): Promise<PageResult> {
+  const { guard, deadline } = page;
+  const select = selectLong(query, batchOf(page, longRowsMax));
+  return resultOf(await readLongText(guarded(guard, select), sql`${columnsOf(guard)}, next_id, next_key`, deadline));
+}
+
 const usualRowsMax = 100;
 
 /** As many records of a page as one statement reads. */
-const batchOf = ({ after, offset = 0, limit }: PageRequest) => ({
+const batchOf = ({ after, offset = 0, limit }: PageRequest, rowsMax: number) => ({
   after,
   offset,
   limit: Math.min(limit, rowsMax),
@@ -55,14 +79,63 @@ const batchOf = ({ after, offset = 0, limit }: PageRequest) => ({
   limitMax: raw(`${limit > usualRowsMax ? rowsMax : usualRowsMax}`),
 });
 
-/** Reads as many records of a page as fit into a result, and at least one. */
-export async function readPage(query: ListQuery, page: PageRequest) {
-  const { guard, deadline } = page;
-  const columns = sql`, ${statusOf(guard)}, max, count, next_id, next_key`;
-  const found = await readText(guarded(guard, selectPage(query, batchOf(page))), columns, deadline);
+/** The database joins the records of a page to one text: a row for each of them would take longer to deliver. */
+export const selectShort = (query: ListQuery, batch: Batch): Sql => sql`
+  ${query.found ? sql`with ${foundOf(query)}` : empty}
+  ${query.countsFirst ? sql`, total as (select (${query.max}) as max)` : empty}
+  select
+    ${query.countsFirst ? sql`(select max from total)` : query.max ? sql`(${query.max})` : sql`0::bigint`} as max,
+    count(*) as count,
+    ${withoutNull(query, sql`string_agg(cast(row_to_json(item) as text), ',')`)} as text
+  from (${query.page(batch)}) as item
+  ${query.countsFirst ? sql`where (select max from total) > 0` : empty}
+`;
+
+/** The same as far as a result has room, and the last record, if the list goes on after it. */
+const selectLong = (query: ListQuery, batch: Batch): Sql => sql`
+  with
+    ${query.found ? sql`${foundOf(query)},` : empty}
+    page as materialized (
+      select id, ${withoutNull(query, sql`cast(row_to_json(item) as text)`)} as record
+      from (${query.page(batch)}) as item
+    ),
+    -- a materialized page keeps its order, so the window functions follow it
+    measured as (
+      select *, row_number() over () as position, sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
+      from page
+    ),
+    result as (
+      select
+        count(*) as count,
+        string_agg(record, ',' order by position) as text,
+        case
+          when count(*) < (select count(*) from page) or count(*) = ${batch.limit}::bigint
+          then (array_agg(id order by position desc))[1]
+        end as next_id
+      from measured
+      where bytes <= ${raw(`${resultBytesMax}`)} or position = 1
+    )
+  select
+    *,
+    ${query.max && !batch.after ? sql`(${query.max})` : sql`0::bigint`} as max,
+    ${query.found ? sql`(select cast(key as text) from found where id = next_id)` : sql`null::text`} as next_key
+  from result
+`;
+
+/** If it is not materialized, PostgreSQL puts the select in where it is used, and so it uses an index. */
+export const foundOf = ({ found = empty, sortInMemory }: ListQuery): Sql =>
+  sql`found as ${sortInMemory ? empty : sql`not`} materialized (${found})`;
+
+/** JSON escapes quotes inside of a string, so only a field of a record can match. */
+const withoutNull = ({ optional }: ListQuery, text: Sql): Sql =>
+  optional === undefined ? text : sql`replace(${text}, ${raw(`',"${optional}":null}'`)}, '}')`;
+
+const columnsOf = (guard: Guard | undefined): Sql => sql`, ${statusOf(guard)}, max, count`;
+
+function resultOf(found: TextRow | undefined) {
   if (found === undefined) throw new TypeError("A page has no row");
   const { text, row } = found;
-  const id = integerOrNull(row, 4);
+  const id = row.length > 4 ? integerOrNull(row, 4) : null;
   return {
     status: integer(row, 0),
     /** The caller's id, if it is known. */
@@ -76,51 +149,3 @@ export async function readPage(query: ListQuery, page: PageRequest) {
     next: id === null ? undefined : { id, key: textOrNull(row, 5) },
   };
 }
-
-/**
- * The records of a page as one text, since a row for each of them would take longer to deliver, as far as a result has
- * room; the last record, if the list goes on after it; and of the first page how many records match.
- */
-export function selectPage(query: ListQuery, batch: Batch): Sql {
-  const { found, max, countsFirst } = query;
-  const isFirst = batch.after === undefined;
-  return sql`
-    with
-      ${found ? sql`${foundOf(query)},` : empty}
-      total as (select ${max && isFirst ? sql`(${max})` : sql`0::bigint`} as max),
-      page as materialized (
-        select id, ${withoutNull(query, sql`cast(row_to_json(item) as text)`)} as record
-        from (${query.page(batch)}) as item
-        ${countsFirst && isFirst ? sql`where (select max from total) > 0` : empty}
-      ),
-      -- a materialized page keeps its order, so the window functions follow it
-      measured as (
-        select *, row_number() over () as position, sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-        from page
-      ),
-      result as (
-        select
-          count(*) as count,
-          string_agg(record, ',' order by position) as text,
-          case
-            when count(*) < (select count(*) from page) or count(*) = ${batch.limit}::bigint
-            then (array_agg(id order by position desc))[1]
-          end as next_id
-        from measured
-        where bytes <= ${raw(`${resultBytesMax}`)} or position = 1
-      )
-    select
-      *,
-      (select max from total) as max,
-      ${found ? sql`(select cast(key as text) from found where id = next_id)` : sql`null::text`} as next_key
-    from result
-  `;
-}
-
-/** If it is not materialized, PostgreSQL puts the select in where it is used, and so it uses an index. */
-export const foundOf = ({ found = empty, sortInMemory }: ListQuery): Sql =>
-  sql`found as ${sortInMemory ? empty : sql`not`} materialized (${found})`;
-
-/** JSON escapes quotes inside of a string, so only a field of a record can match. */
-const withoutNull = ({ optional }: ListQuery, text: Sql): Sql =>
-  optional === undefined ? text : sql`replace(${text}, ${raw(`',"${optional}":null}'`)}, '}')`;

@@ -6,7 +6,14 @@ import { deadlineFromNow, deadlineOf } from "../aws/retry.ts";
 import type { Declaration, ResponseName } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
 import { pageLimitMax } from "../contract/parameters.ts";
-import { type Cursor, type ListQuery, type PageRequest, type PageResult, readPage } from "../data-api/list.ts";
+import {
+  type Cursor,
+  type ListQuery,
+  type PageRequest,
+  type PageResult,
+  readFirstPage,
+  readPage,
+} from "../data-api/list.ts";
 import { deliver, pieceBytes } from "./deliver.ts";
 import { acceptsGzip } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
@@ -50,7 +57,7 @@ export function serveList<const D extends ListDeclaration>(declaration: D, toQue
     if (event.httpMethod === "HEAD" && !guard)
       return { statusCode: 200, headers: { ...uncompressed, ...tags }, body: "" };
     const query = toQuery(input);
-    const first = await readPage(query, { ...range, guard, deadline: deadlineOf(context, timeouts) });
+    const first = await readFirstPage(query, { ...range, guard, deadline: deadlineOf(context, timeouts) });
     rememberCaller(event, first.caller);
     if (first.status !== 200) throw new ContractError(first.status);
 

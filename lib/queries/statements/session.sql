@@ -1,17 +1,8 @@
 -- GET /session
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   status,
   caller_id,
@@ -20,78 +11,67 @@ select
 from
   (
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      caller.status,
+      caller.id as caller_id,
+      result.*
     from
       (
+        values
+          (:1::text)
+      ) as session (digest)
+      cross join release.session_caller (session.digest) as caller
+      left join lateral (
         select
-          caller.status,
-          caller.id as caller_id,
-          result.*
+          *
         from
           (
-            values
-              (:1::text)
-          ) as session (digest)
-          cross join release.session_caller (session.digest) as caller
-          left join lateral (
             select
-              *
+              cast(body as text) as text,
+              version,
+              warning
             from
               (
                 select
-                  cast(body as text) as text,
-                  version,
-                  warning
-                from
+                  null::bigint as version,
+                  null::text as warning,
                   (
                     select
-                      null::bigint as version,
-                      null::text as warning,
+                      row_to_json(record)
+                    from
                       (
                         select
-                          row_to_json(record)
-                        from
                           (
                             select
+                              row_to_json(record)
+                            from
                               (
                                 select
-                                  row_to_json(record)
-                                from
-                                  (
-                                    select
-                                      users.id,
-                                      slug,
-                                      username,
-                                      :2::text || '/' || image as profile_image
-                                  ) as record
-                              ) as user,
-                              caller.permission_keys as permissions,
-                              to_char(
-                                caller.expires_at at time zone 'UTC',
-                                'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
-                              ) as expires
-                          ) as record
-                      ) as body
-                    from
-                      users
-                    where
-                      id = caller.id
-                  ) as record
-                offset
-                  0
-              ) as result
-            where
-              caller.status = 200
+                                  users.id,
+                                  slug,
+                                  username,
+                                  :2::text || '/' || image as profile_image
+                              ) as record
+                          ) as user,
+                          caller.permission_keys as permissions,
+                          to_char(
+                            caller.expires_at at time zone 'UTC',
+                            'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
+                          ) as expires
+                      ) as record
+                  ) as body
+                from
+                  users
+                where
+                  id = caller.id
+              ) as record
             offset
               0
-          ) as result on true
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+          ) as result
+        where
+          caller.status = 200
+        offset
+          0
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'http://localhost:3000/images'

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import * as z from "zod/mini";
 import { scale } from "../../../infra/local/demo/scale.ts";
 import { search } from "../../../lib/contract/parameters.ts";
-import { type Batch, foundOf, type ListQuery, selectPage } from "../../../lib/data-api/list.ts";
+import { type Batch, foundOf, type ListQuery, selectShort } from "../../../lib/data-api/list.ts";
 import type * as ledger from "../../../lib/queries/changes.ts";
 import * as contributors from "../../../lib/queries/contributors.ts";
 import { isSelective } from "../../../lib/queries/fragments/search.ts";
@@ -179,7 +179,7 @@ describe("In a large catalogue", () => {
   });
 
   it("no page is looked for where nothing is found", async () => {
-    const { text, values } = selectPage(searched("# ?"), firstPage);
+    const { text, values } = selectShort(searched("# ?"), firstPage);
     const rows = await db.query(`explain (analyze) ${text}`, values as string[]);
 
     const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");

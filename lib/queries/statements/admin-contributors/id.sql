@@ -1,17 +1,8 @@
 -- GET /admin-contributors/id/{id}
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   status,
   caller_id,
@@ -20,142 +11,131 @@ select
 from
   (
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      caller.status,
+      caller.id as caller_id,
+      result.*
     from
       (
+        values
+          (:1::text)
+      ) as session (digest)
+      cross join release.caller (session.digest, :2::text, :3::int) as caller
+      left join lateral (
         select
-          caller.status,
-          caller.id as caller_id,
-          result.*
+          *
         from
           (
-            values
-              (:1::text)
-          ) as session (digest)
-          cross join release.caller (session.digest, :2::text, :3::int) as caller
-          left join lateral (
             select
-              *
+              cast(body as text) as text,
+              version,
+              warning
             from
               (
                 select
-                  cast(body as text) as text,
                   version,
-                  warning
-                from
+                  warning,
                   (
                     select
-                      version,
-                      warning,
+                      row_to_json(record)
+                    from
                       (
                         select
-                          row_to_json(record)
-                        from
-                          (
+                          id,
+                          first_name,
+                          coalesce(last_name, '') as last_name,
+                          slug,
+                          coalesce(:4::text || '/' || image, '') as image,
+                          coalesce(gender, '') as gender,
+                          array(
                             select
-                              id,
-                              first_name,
-                              coalesce(last_name, '') as last_name,
-                              slug,
-                              coalesce(:4::text || '/' || image, '') as image,
-                              coalesce(gender, '') as gender,
-                              array(
+                              row_to_json(record)
+                            from
+                              (
                                 select
-                                  row_to_json(record)
+                                  url,
+                                  domain
                                 from
-                                  (
-                                    select
-                                      url,
-                                      domain
-                                    from
-                                      contributor_links
-                                    where
-                                      contributor_id = contributors.id
-                                    order by
-                                      position
-                                  ) as record
-                              ) as links,
-                              array(
+                                  contributor_links
+                                where
+                                  contributor_id = contributors.id
+                                order by
+                                  position
+                              ) as record
+                          ) as links,
+                          array(
+                            select
+                              row_to_json(record)
+                            from
+                              (
                                 select
-                                  row_to_json(record)
+                                  id,
+                                  name
                                 from
-                                  (
-                                    select
-                                      id,
-                                      name
-                                    from
-                                      contributor_aliases
-                                    where
-                                      contributor_id = contributors.id
-                                    order by
-                                      id
-                                  ) as record
-                              ) as aliases,
-                              array(
+                                  contributor_aliases
+                                where
+                                  contributor_id = contributors.id
+                                order by
+                                  id
+                              ) as record
+                          ) as aliases,
+                          array(
+                            select
+                              row_to_json(record)
+                            from
+                              (
                                 select
-                                  row_to_json(record)
+                                  id,
+                                  description,
+                                  language,
+                                  source
                                 from
-                                  (
-                                    select
-                                      id,
-                                      description,
-                                      language,
-                                      source
-                                    from
-                                      contributor_descriptions
-                                    where
-                                      contributor_id = contributors.id
-                                    order by
-                                      id
-                                  ) as record
-                              ) as descriptions,
-                              array(
+                                  contributor_descriptions
+                                where
+                                  contributor_id = contributors.id
+                                order by
+                                  id
+                              ) as record
+                          ) as descriptions,
+                          array(
+                            select
+                              row_to_json(record)
+                            from
+                              (
                                 select
-                                  row_to_json(record)
+                                  relation.id,
+                                  related.id as relation_id,
+                                  relation.relation_type,
+                                  concat_ws(' ', related.first_name, related.last_name) as name,
+                                  related.first_name,
+                                  coalesce(related.last_name, '') as last_name,
+                                  related.slug
                                 from
-                                  (
-                                    select
-                                      relation.id,
-                                      related.id as relation_id,
-                                      relation.relation_type,
-                                      concat_ws(' ', related.first_name, related.last_name) as name,
-                                      related.first_name,
-                                      coalesce(related.last_name, '') as last_name,
-                                      related.slug
-                                    from
-                                      contributor_relations as relation
-                                      join contributors as related on related.id = relation.relation_id
-                                    where
-                                      relation.contributor_id = contributors.id
-                                    order by
-                                      relation.id
-                                  ) as record
-                              ) as relations
-                          ) as record
-                      ) as body
-                    from
-                      contributors,
-                      lateral release.open_record (session.digest, :5::text, contributors.id) as opened
-                    where
-                      id = :6::bigint
-                      and still_exists
-                  ) as record
-                offset
-                  0
-              ) as result
-            where
-              caller.status = 200
+                                  contributor_relations as relation
+                                  join contributors as related on related.id = relation.relation_id
+                                where
+                                  relation.contributor_id = contributors.id
+                                order by
+                                  relation.id
+                              ) as record
+                          ) as relations
+                      ) as record
+                  ) as body
+                from
+                  contributors,
+                  lateral release.open_record (session.digest, :5::text, contributors.id) as opened
+                where
+                  id = :6::bigint
+                  and still_exists
+              ) as record
             offset
               0
-          ) as result on true
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+          ) as result
+        where
+          caller.status = 200
+        offset
+          0
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-contributors'
 -- :3 = 401

@@ -1,228 +1,144 @@
 -- GET /admin-contributors
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   status,
   caller_id,
   max,
-  count,
-  next_id,
-  next_key
+  count
 from
   (
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      caller.status,
+      caller.id as caller_id,
+      result.*
     from
       (
+        values
+          (:1::text)
+      ) as session (digest)
+      cross join release.caller (session.digest, :2::text, :3::int) as caller
+      left join lateral (
         select
-          caller.status,
-          caller.id as caller_id,
-          result.*
+          *
         from
           (
-            values
-              (:1::text)
-          ) as session (digest)
-          cross join release.caller (session.digest, :2::text, :3::int) as caller
-          left join lateral (
+            with
+              found as not materialized (
+                select
+                  id,
+                  scope,
+                  name_key as key
+                from
+                  contributors
+                where
+                  true
+              )
             select
-              *
+              (
+                select
+                  coalesce(sum(total), 0)::bigint
+                from
+                  counters
+                where
+                  subject = :4::text
+                  and scope in (0, :5::bigint)
+              ) as max,
+              count(*) as count,
+              replace(
+                string_agg(cast(row_to_json(item) as text), ','),
+                ',"locked_by":null}',
+                '}'
+              ) as text
             from
               (
-                with
-                  found as not materialized (
-                    select
-                      id,
-                      scope,
-                      name_key as key
-                    from
-                      contributors
-                    where
-                      true
-                  ),
-                  total as (
-                    select
-                      (
-                        select
-                          coalesce(sum(total), 0)::bigint
-                        from
-                          counters
-                        where
-                          subject = :4::text
-                          and scope in (0, :5::bigint)
-                      ) as max
-                  ),
-                  page as materialized (
-                    select
-                      id,
-                      replace(
-                        cast(row_to_json(item) as text),
-                        ',"locked_by":null}',
-                        '}'
-                      ) as record
-                    from
-                      (
-                        select
-                          id,
-                          first_name,
-                          coalesce(last_name, '') as last_name,
-                          slug,
-                          coalesce(:6::text || '/' || image, '') as image,
-                          (
-                            select
-                              (
-                                select
-                                  row_to_json(record)
-                                from
-                                  (
-                                    select
-                                      editor.id,
-                                      editor.username
-                                  ) as record
-                              )
-                            from
-                              contributor_locks as
-                            lock
-                            join users as editor on editor.id = lock.editor_id
-                            where
-                              lock.contributor_id = contributors.id
-                              and lock.expires_at > now()
-                              and lock.editor_id <> caller.id
-                          ) as locked_by
-                        from
-                          (
-                            select
-                              *
-                            from
-                              (
-                                (
-                                  select
-                                    id,
-                                    key
-                                  from
-                                    found
-                                  where
-                                    scope = 0
-                                    and true
-                                  order by
-                                    key asc,
-                                    id asc
-                                  limit
-                                    100
-                                )
-                                union all
-                                (
-                                  select
-                                    id,
-                                    key
-                                  from
-                                    found
-                                  where
-                                    scope = :7::bigint
-                                    and true
-                                  order by
-                                    key asc,
-                                    id asc
-                                  limit
-                                    100
-                                )
-                              ) as scopes
-                            order by
-                              key asc,
-                              id asc
-                            limit
-                              :8::bigint
-                            offset
-                              :9::bigint
-                          ) as page
-                          join contributors using (id)
-                        order by
-                          key asc,
-                          id asc
-                      ) as item
-                  ),
-                  -- a materialized page keeps its order, so the window functions follow it
-                  measured as (
-                    select
-                      *,
-                      row_number() over () as position,
-                      sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-                    from
-                      page
-                  ),
-                  result as (
-                    select
-                      count(*) as count,
-                      string_agg(
-                        record,
-                        ','
-                        order by
-                          position
-                      ) as text,
-                      case
-                        when count(*) < (
-                          select
-                            count(*)
-                          from
-                            page
-                        )
-                        or count(*) = :10::bigint then (
-                          array_agg(
-                            id
-                            order by
-                              position desc
-                          )
-                        ) [1]
-                      end as next_id
-                    from
-                      measured
-                    where
-                      bytes <= 720000
-                      or position = 1
-                  )
                 select
-                  *,
+                  id,
+                  first_name,
+                  coalesce(last_name, '') as last_name,
+                  slug,
+                  coalesce(:6::text || '/' || image, '') as image,
                   (
                     select
-                      max
+                      (
+                        select
+                          row_to_json(record)
+                        from
+                          (
+                            select
+                              editor.id,
+                              editor.username
+                          ) as record
+                      )
                     from
-                      total
-                  ) as max,
-                  (
-                    select
-                      cast(key as text)
-                    from
-                      found
+                      contributor_locks as
+                    lock
+                    join users as editor on editor.id = lock.editor_id
                     where
-                      id = next_id
-                  ) as next_key
+                      lock.contributor_id = contributors.id
+                      and lock.expires_at > now()
+                      and lock.editor_id <> caller.id
+                  ) as locked_by
                 from
-                  result
-              ) as result
-            where
-              caller.status = 200
-            offset
-              0
-          ) as result on true
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+                  (
+                    select
+                      *
+                    from
+                      (
+                        (
+                          select
+                            id,
+                            key
+                          from
+                            found
+                          where
+                            scope = 0
+                            and true
+                          order by
+                            key asc,
+                            id asc
+                          limit
+                            100
+                        )
+                        union all
+                        (
+                          select
+                            id,
+                            key
+                          from
+                            found
+                          where
+                            scope = :7::bigint
+                            and true
+                          order by
+                            key asc,
+                            id asc
+                          limit
+                            100
+                        )
+                      ) as scopes
+                    order by
+                      key asc,
+                      id asc
+                    limit
+                      :8::bigint
+                    offset
+                      :9::bigint
+                  ) as page
+                  join contributors using (id)
+                order by
+                  key asc,
+                  id asc
+              ) as item
+          ) as result
+        where
+          caller.status = 200
+        offset
+          0
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-contributors'
 -- :3 = 401
@@ -232,210 +148,125 @@ from
 -- :7 = 1
 -- :8 = 50
 -- :9 = 0
--- :10 = 50
 
 -- A search
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   status,
   caller_id,
   max,
-  count,
-  next_id,
-  next_key
+  count
 from
   (
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      caller.status,
+      caller.id as caller_id,
+      result.*
     from
       (
+        values
+          (:1::text)
+      ) as session (digest)
+      cross join release.caller (session.digest, :2::text, :3::int) as caller
+      left join lateral (
         select
-          caller.status,
-          caller.id as caller_id,
-          result.*
+          *
         from
           (
-            values
-              (:1::text)
-          ) as session (digest)
-          cross join release.caller (session.digest, :2::text, :3::int) as caller
-          left join lateral (
+            with
+              found as materialized (
+                select
+                  id,
+                  scope,
+                  name_key as key
+                from
+                  contributors
+                where
+                  scope in (0, :4::bigint)
+                  and contributors.name_key || chr(10) || contributors.alias_keys like (
+                    select
+                      containing (:5::text)
+                  )
+              )
             select
-              *
+              (
+                select
+                  count(*)
+                from
+                  found
+              ) as max,
+              count(*) as count,
+              replace(
+                string_agg(cast(row_to_json(item) as text), ','),
+                ',"locked_by":null}',
+                '}'
+              ) as text
             from
               (
-                with
-                  found as materialized (
-                    select
-                      id,
-                      scope,
-                      name_key as key
-                    from
-                      contributors
-                    where
-                      scope in (0, :4::bigint)
-                      and contributors.name_key || chr(10) || contributors.alias_keys like (
-                        select
-                          containing (:5::text)
-                      )
-                  ),
-                  total as (
+                select
+                  id,
+                  first_name,
+                  coalesce(last_name, '') as last_name,
+                  slug,
+                  coalesce(:6::text || '/' || image, '') as image,
+                  (
                     select
                       (
                         select
-                          count(*)
+                          row_to_json(record)
                         from
-                          found
-                      ) as max
-                  ),
-                  page as materialized (
+                          (
+                            select
+                              editor.id,
+                              editor.username
+                          ) as record
+                      )
+                    from
+                      contributor_locks as
+                    lock
+                    join users as editor on editor.id = lock.editor_id
+                    where
+                      lock.contributor_id = contributors.id
+                      and lock.expires_at > now()
+                      and lock.editor_id <> caller.id
+                  ) as locked_by
+                from
+                  (
                     select
-                      id,
-                      replace(
-                        cast(row_to_json(item) as text),
-                        ',"locked_by":null}',
-                        '}'
-                      ) as record
+                      *
                     from
                       (
                         select
                           id,
-                          first_name,
-                          coalesce(last_name, '') as last_name,
-                          slug,
-                          coalesce(:6::text || '/' || image, '') as image,
-                          (
-                            select
-                              (
-                                select
-                                  row_to_json(record)
-                                from
-                                  (
-                                    select
-                                      editor.id,
-                                      editor.username
-                                  ) as record
-                              )
-                            from
-                              contributor_locks as
-                            lock
-                            join users as editor on editor.id = lock.editor_id
-                            where
-                              lock.contributor_id = contributors.id
-                              and lock.expires_at > now()
-                              and lock.editor_id <> caller.id
-                          ) as locked_by
+                          key
                         from
-                          (
-                            select
-                              *
-                            from
-                              (
-                                select
-                                  id,
-                                  key
-                                from
-                                  found
-                                where
-                                  true
-                              ) as candidates
-                            order by
-                              key asc,
-                              id asc
-                            limit
-                              :7::bigint
-                            offset
-                              :8::bigint
-                          ) as page
-                          join contributors using (id)
-                        order by
-                          key asc,
-                          id asc
-                      ) as item
-                  ),
-                  -- a materialized page keeps its order, so the window functions follow it
-                  measured as (
-                    select
-                      *,
-                      row_number() over () as position,
-                      sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-                    from
-                      page
-                  ),
-                  result as (
-                    select
-                      count(*) as count,
-                      string_agg(
-                        record,
-                        ','
-                        order by
-                          position
-                      ) as text,
-                      case
-                        when count(*) < (
-                          select
-                            count(*)
-                          from
-                            page
-                        )
-                        or count(*) = :9::bigint then (
-                          array_agg(
-                            id
-                            order by
-                              position desc
-                          )
-                        ) [1]
-                      end as next_id
-                    from
-                      measured
-                    where
-                      bytes <= 720000
-                      or position = 1
-                  )
-                select
-                  *,
-                  (
-                    select
-                      max
-                    from
-                      total
-                  ) as max,
-                  (
-                    select
-                      cast(key as text)
-                    from
-                      found
-                    where
-                      id = next_id
-                  ) as next_key
-                from
-                  result
-              ) as result
-            where
-              caller.status = 200
-            offset
-              0
-          ) as result on true
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+                          found
+                        where
+                          true
+                      ) as candidates
+                    order by
+                      key asc,
+                      id asc
+                    limit
+                      :7::bigint
+                    offset
+                      :8::bigint
+                  ) as page
+                  join contributors using (id)
+                order by
+                  key asc,
+                  id asc
+              ) as item
+          ) as result
+        where
+          caller.status = 200
+        offset
+          0
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-contributors'
 -- :3 = 401
@@ -444,23 +275,19 @@ from
 -- :6 = 'http://localhost:3000/images'
 -- :7 = 50
 -- :8 = 0
--- :9 = 50
 
 -- The next page of a list that exceeds a result of the Data API
 select
-  octet_length(text),
+  octet_length(bytes),
   chunk,
-  case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
-  end,
+  encode(
+    substring(
+      bytes
+      from
+        1 + 45000 * chunk for 45000
+    ),
+    'base64'
+  ),
   status,
   caller_id,
   max,
@@ -471,9 +298,7 @@ from
   (
     select
       *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      convert_to(text, 'UTF8') as bytes
     from
       (
         select
@@ -501,10 +326,6 @@ from
                       contributors
                     where
                       true
-                  ),
-                  total as (
-                    select
-                      0::bigint as max
                   ),
                   page as materialized (
                     select
@@ -636,12 +457,7 @@ from
                   )
                 select
                   *,
-                  (
-                    select
-                      max
-                    from
-                      total
-                  ) as max,
+                  0::bigint as max,
                   (
                     select
                       cast(key as text)
@@ -662,7 +478,7 @@ from
     offset
       0
   ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-contributors'
 -- :3 = 401

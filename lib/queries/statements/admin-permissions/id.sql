@@ -1,17 +1,8 @@
 -- GET /admin-permissions/id/{id}
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   status,
   caller_id,
@@ -20,65 +11,54 @@ select
 from
   (
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      caller.status,
+      caller.id as caller_id,
+      result.*
     from
       (
+        values
+          (:1::text)
+      ) as session (digest)
+      cross join release.caller (session.digest, :2::text, :3::int) as caller
+      left join lateral (
         select
-          caller.status,
-          caller.id as caller_id,
-          result.*
+          *
         from
           (
-            values
-              (:1::text)
-          ) as session (digest)
-          cross join release.caller (session.digest, :2::text, :3::int) as caller
-          left join lateral (
             select
-              *
+              cast(body as text) as text,
+              version,
+              warning
             from
               (
                 select
-                  cast(body as text) as text,
                   version,
-                  warning
-                from
+                  null::text as warning,
                   (
                     select
-                      version,
-                      null::text as warning,
+                      row_to_json(record)
+                    from
                       (
                         select
-                          row_to_json(record)
-                        from
-                          (
-                            select
-                              id,
-                              name,
-                              description
-                          ) as record
-                      ) as body
-                    from
-                      permissions
-                    where
-                      id = :4::bigint
-                  ) as record
-                offset
-                  0
-              ) as result
-            where
-              caller.status = 200
+                          id,
+                          name,
+                          description
+                      ) as record
+                  ) as body
+                from
+                  permissions
+                where
+                  id = :4::bigint
+              ) as record
             offset
               0
-          ) as result on true
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+          ) as result
+        where
+          caller.status = 200
+        offset
+          0
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-permissions'
 -- :3 = 401

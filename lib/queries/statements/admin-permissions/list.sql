@@ -1,156 +1,74 @@
 -- GET /admin-permissions
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   status,
   caller_id,
   max,
-  count,
-  next_id,
-  next_key
+  count
 from
   (
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      caller.status,
+      caller.id as caller_id,
+      result.*
     from
       (
+        values
+          (:1::text)
+      ) as session (digest)
+      cross join release.caller (session.digest, :2::text, :3::int) as caller
+      left join lateral (
         select
-          caller.status,
-          caller.id as caller_id,
-          result.*
+          *
         from
           (
-            values
-              (:1::text)
-          ) as session (digest)
-          cross join release.caller (session.digest, :2::text, :3::int) as caller
-          left join lateral (
             select
-              *
+              0::bigint as max,
+              count(*) as count,
+              string_agg(cast(row_to_json(item) as text), ',') as text
             from
               (
-                with
-                  total as (
-                    select
-                      0::bigint as max
-                  ),
-                  page as materialized (
-                    select
-                      id,
-                      cast(row_to_json(item) as text) as record
-                    from
-                      (
-                        select
-                          id,
-                          name,
-                          description
-                        from
-                          permissions
-                        where
-                          id > :4::bigint
-                        order by
-                          id
-                        limit
-                          :5::bigint
-                      ) as item
-                  ),
-                  -- a materialized page keeps its order, so the window functions follow it
-                  measured as (
-                    select
-                      *,
-                      row_number() over () as position,
-                      sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-                    from
-                      page
-                  ),
-                  result as (
-                    select
-                      count(*) as count,
-                      string_agg(
-                        record,
-                        ','
-                        order by
-                          position
-                      ) as text,
-                      case
-                        when count(*) < (
-                          select
-                            count(*)
-                          from
-                            page
-                        )
-                        or count(*) = :6::bigint then (
-                          array_agg(
-                            id
-                            order by
-                              position desc
-                          )
-                        ) [1]
-                      end as next_id
-                    from
-                      measured
-                    where
-                      bytes <= 720000
-                      or position = 1
-                  )
                 select
-                  *,
-                  (
-                    select
-                      max
-                    from
-                      total
-                  ) as max,
-                  null::text as next_key
+                  id,
+                  name,
+                  description
                 from
-                  result
-              ) as result
-            where
-              caller.status = 200
-            offset
-              0
-          ) as result on true
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+                  permissions
+                where
+                  id > :4::bigint
+                order by
+                  id
+                limit
+                  :5::bigint
+              ) as item
+          ) as result
+        where
+          caller.status = 200
+        offset
+          0
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-permissions'
 -- :3 = 401
 -- :4 = 0
--- :5 = 2000
--- :6 = 2000
+-- :5 = 400
 
 -- The next page of a list that exceeds a result of the Data API
 select
-  octet_length(text),
+  octet_length(bytes),
   chunk,
-  case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
-  end,
+  encode(
+    substring(
+      bytes
+      from
+        1 + 45000 * chunk for 45000
+    ),
+    'base64'
+  ),
   status,
   caller_id,
   max,
@@ -161,9 +79,7 @@ from
   (
     select
       *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      convert_to(text, 'UTF8') as bytes
     from
       (
         select
@@ -182,10 +98,6 @@ from
             from
               (
                 with
-                  total as (
-                    select
-                      0::bigint as max
-                  ),
                   page as materialized (
                     select
                       id,
@@ -247,12 +159,7 @@ from
                   )
                 select
                   *,
-                  (
-                    select
-                      max
-                    from
-                      total
-                  ) as max,
+                  0::bigint as max,
                   null::text as next_key
                 from
                   result
@@ -266,7 +173,7 @@ from
     offset
       0
   ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-permissions'
 -- :3 = 401

@@ -1,220 +1,136 @@
 -- GET /contributors
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   200,
   null::bigint,
   max,
-  count,
-  next_id,
-  next_key
+  count
 from
   (
+    with
+      found as not materialized (
+        select
+          id,
+          scope,
+          name_key as key
+        from
+          contributors
+        where
+          public
+          and true
+      )
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      (
+        select
+          coalesce(sum(total), 0)::bigint
+        from
+          counters
+        where
+          subject = :1::text
+          and scope in (0, :2::bigint)
+      ) as max,
+      count(*) as count,
+      replace(
+        string_agg(cast(row_to_json(item) as text), ','),
+        ',"random_series":null}',
+        '}'
+      ) as text
     from
       (
-        with
-          found as not materialized (
-            select
-              id,
-              scope,
-              name_key as key
-            from
-              contributors
-            where
-              public
-              and true
-          ),
-          total as (
-            select
-              (
-                select
-                  coalesce(sum(total), 0)::bigint
-                from
-                  counters
-                where
-                  subject = :1::text
-                  and scope in (0, :2::bigint)
-              ) as max
-          ),
-          page as materialized (
-            select
-              id,
-              replace(
-                cast(row_to_json(item) as text),
-                ',"random_series":null}',
-                '}'
-              ) as record
-            from
-              (
-                select
-                  id,
-                  first_name,
-                  coalesce(last_name, '') as last_name,
-                  :3::text || '/' || image as image,
-                  gender,
-                  cardinality(works.ids) as series_count,
-                  (
-                    select
-                      row_to_json(series)
-                    from
-                      (
-                        select
-                          name,
-                          slug
-                        from
-                          series
-                        where
-                          id = works.ids[
-                            1 + floor(works.random * cardinality(works.ids))::int
-                          ]
-                      ) as series
-                  ) as random_series
-                from
-                  (
-                    select
-                      *
-                    from
-                      (
-                        (
-                          select
-                            id,
-                            key
-                          from
-                            found
-                          where
-                            scope = 0
-                            and true
-                          order by
-                            key asc,
-                            id asc
-                          limit
-                            100
-                        )
-                        union all
-                        (
-                          select
-                            id,
-                            key
-                          from
-                            found
-                          where
-                            scope = :4::bigint
-                            and true
-                          order by
-                            key asc,
-                            id asc
-                          limit
-                            100
-                        )
-                      ) as scopes
-                    order by
-                      key asc,
-                      id asc
-                    limit
-                      :5::bigint
-                    offset
-                      :6::bigint
-                  ) as page
-                  join contributors using (id)
-                  cross join lateral (
-                    select
-                      random() as random,
-                      array(
-                        select
-                          series.id
-                        from
-                          series_contributors as link
-                          join series on series.id = link.series_id
-                        where
-                          link.contributor_id = page.id
-                          and series.scope in (0, :7::bigint)
-                      ) as ids
-                    offset
-                      0
-                  ) as works
-                order by
-                  key asc,
-                  id asc
-              ) as item
-          ),
-          -- a materialized page keeps its order, so the window functions follow it
-          measured as (
-            select
-              *,
-              row_number() over () as position,
-              sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-            from
-              page
-          ),
-          result as (
-            select
-              count(*) as count,
-              string_agg(
-                record,
-                ','
-                order by
-                  position
-              ) as text,
-              case
-                when count(*) < (
-                  select
-                    count(*)
-                  from
-                    page
-                )
-                or count(*) = :8::bigint then (
-                  array_agg(
-                    id
-                    order by
-                      position desc
-                  )
-                ) [1]
-              end as next_id
-            from
-              measured
-            where
-              bytes <= 720000
-              or position = 1
-          )
         select
-          *,
+          id,
+          first_name,
+          coalesce(last_name, '') as last_name,
+          :3::text || '/' || image as image,
+          gender,
+          cardinality(works.ids) as series_count,
           (
             select
-              max
+              row_to_json(series)
             from
-              total
-          ) as max,
-          (
-            select
-              cast(key as text)
-            from
-              found
-            where
-              id = next_id
-          ) as next_key
+              (
+                select
+                  name,
+                  slug
+                from
+                  series
+                where
+                  id = works.ids[
+                    1 + floor(works.random * cardinality(works.ids))::int
+                  ]
+              ) as series
+          ) as random_series
         from
-          result
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+          (
+            select
+              *
+            from
+              (
+                (
+                  select
+                    id,
+                    key
+                  from
+                    found
+                  where
+                    scope = 0
+                    and true
+                  order by
+                    key asc,
+                    id asc
+                  limit
+                    100
+                )
+                union all
+                (
+                  select
+                    id,
+                    key
+                  from
+                    found
+                  where
+                    scope = :4::bigint
+                    and true
+                  order by
+                    key asc,
+                    id asc
+                  limit
+                    100
+                )
+              ) as scopes
+            order by
+              key asc,
+              id asc
+            limit
+              :5::bigint
+            offset
+              :6::bigint
+          ) as page
+          join contributors using (id)
+          cross join lateral (
+            select
+              random() as random,
+              array(
+                select
+                  series.id
+                from
+                  series_contributors as link
+                  join series on series.id = link.series_id
+                where
+                  link.contributor_id = page.id
+                  and series.scope in (0, :7::bigint)
+              ) as ids
+            offset
+              0
+          ) as works
+        order by
+          key asc,
+          id asc
+      ) as item
+  ) as result;
 -- :1 = 'public contributors'
 -- :2 = 1
 -- :3 = 'http://localhost:3000/images'
@@ -222,225 +138,136 @@ from
 -- :5 = 20
 -- :6 = 0
 -- :7 = 1
--- :8 = 20
 
 -- A search
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   200,
   null::bigint,
   max,
-  count,
-  next_id,
-  next_key
+  count
 from
   (
+    with
+      found as materialized (
+        select
+          id,
+          scope,
+          name_key as key
+        from
+          contributors
+        where
+          public
+          and scope in (0, :1::bigint)
+          and contributors.name_key || chr(10) || contributors.alias_keys like (
+            select
+              containing (:2::text)
+          )
+      )
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      (
+        select
+          count(*)
+        from
+          found
+      ) as max,
+      count(*) as count,
+      replace(
+        string_agg(cast(row_to_json(item) as text), ','),
+        ',"random_series":null}',
+        '}'
+      ) as text
     from
       (
-        with
-          found as materialized (
+        select
+          id,
+          first_name,
+          coalesce(last_name, '') as last_name,
+          :3::text || '/' || image as image,
+          gender,
+          cardinality(works.ids) as series_count,
+          (
             select
-              id,
-              scope,
-              name_key as key
+              row_to_json(series)
             from
-              contributors
-            where
-              public
-              and scope in (0, :1::bigint)
-              and contributors.name_key || chr(10) || contributors.alias_keys like (
-                select
-                  containing (:2::text)
-              )
-          ),
-          total as (
-            select
               (
                 select
-                  count(*)
+                  name,
+                  slug
                 from
-                  found
-              ) as max
-          ),
-          page as materialized (
+                  series
+                where
+                  id = works.ids[
+                    1 + floor(works.random * cardinality(works.ids))::int
+                  ]
+              ) as series
+          ) as random_series
+        from
+          (
             select
-              id,
-              replace(
-                cast(row_to_json(item) as text),
-                ',"random_series":null}',
-                '}'
-              ) as record
+              *
             from
               (
                 select
                   id,
-                  first_name,
-                  coalesce(last_name, '') as last_name,
-                  :3::text || '/' || image as image,
-                  gender,
-                  cardinality(works.ids) as series_count,
-                  (
-                    select
-                      row_to_json(series)
-                    from
-                      (
-                        select
-                          name,
-                          slug
-                        from
-                          series
-                        where
-                          id = works.ids[
-                            1 + floor(works.random * cardinality(works.ids))::int
-                          ]
-                      ) as series
-                  ) as random_series
+                  key
                 from
-                  (
-                    select
-                      *
-                    from
-                      (
-                        select
-                          id,
-                          key
-                        from
-                          found
-                        where
-                          true
-                      ) as candidates
-                    order by
-                      key asc,
-                      id asc
-                    limit
-                      :4::bigint
-                    offset
-                      :5::bigint
-                  ) as page
-                  join contributors using (id)
-                  cross join lateral (
-                    select
-                      random() as random,
-                      array(
-                        select
-                          series.id
-                        from
-                          series_contributors as link
-                          join series on series.id = link.series_id
-                        where
-                          link.contributor_id = page.id
-                          and series.scope in (0, :6::bigint)
-                      ) as ids
-                    offset
-                      0
-                  ) as works
-                order by
-                  key asc,
-                  id asc
-              ) as item
-          ),
-          -- a materialized page keeps its order, so the window functions follow it
-          measured as (
+                  found
+                where
+                  true
+              ) as candidates
+            order by
+              key asc,
+              id asc
+            limit
+              :4::bigint
+            offset
+              :5::bigint
+          ) as page
+          join contributors using (id)
+          cross join lateral (
             select
-              *,
-              row_number() over () as position,
-              sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-            from
-              page
-          ),
-          result as (
-            select
-              count(*) as count,
-              string_agg(
-                record,
-                ','
-                order by
-                  position
-              ) as text,
-              case
-                when count(*) < (
-                  select
-                    count(*)
-                  from
-                    page
-                )
-                or count(*) = :7::bigint then (
-                  array_agg(
-                    id
-                    order by
-                      position desc
-                  )
-                ) [1]
-              end as next_id
-            from
-              measured
-            where
-              bytes <= 720000
-              or position = 1
-          )
-        select
-          *,
-          (
-            select
-              max
-            from
-              total
-          ) as max,
-          (
-            select
-              cast(key as text)
-            from
-              found
-            where
-              id = next_id
-          ) as next_key
-        from
-          result
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+              random() as random,
+              array(
+                select
+                  series.id
+                from
+                  series_contributors as link
+                  join series on series.id = link.series_id
+                where
+                  link.contributor_id = page.id
+                  and series.scope in (0, :6::bigint)
+              ) as ids
+            offset
+              0
+          ) as works
+        order by
+          key asc,
+          id asc
+      ) as item
+  ) as result;
 -- :1 = 1
 -- :2 = 'Takahashi'
 -- :3 = 'http://localhost:3000/images'
 -- :4 = 20
 -- :5 = 0
 -- :6 = 1
--- :7 = 20
 
 -- The next page of a list that exceeds a result of the Data API
 select
-  octet_length(text),
+  octet_length(bytes),
   chunk,
-  case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
-  end,
+  encode(
+    substring(
+      bytes
+      from
+        1 + 45000 * chunk for 45000
+    ),
+    'base64'
+  ),
   200,
   null::bigint,
   max,
@@ -451,9 +278,7 @@ from
   (
     select
       *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      convert_to(text, 'UTF8') as bytes
     from
       (
         with
@@ -467,10 +292,6 @@ from
             where
               public
               and true
-          ),
-          total as (
-            select
-              0::bigint as max
           ),
           page as materialized (
             select
@@ -614,12 +435,7 @@ from
           )
         select
           *,
-          (
-            select
-              max
-            from
-              total
-          ) as max,
+          0::bigint as max,
           (
             select
               cast(key as text)
@@ -634,7 +450,7 @@ from
     offset
       0
   ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = 'http://localhost:3000/images'
 -- :2 = 'key'
 -- :3 = 77

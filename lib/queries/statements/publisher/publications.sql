@@ -1,256 +1,172 @@
 -- GET /publisher/publications/{id}
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   200,
   null::bigint,
   max,
-  count,
-  next_id,
-  next_key
+  count
 from
   (
+    with
+      found as materialized (
+        select
+          series.id,
+          series.id as key,
+          series.name,
+          series.slug,
+          series.type,
+          series.origin
+        from
+          publishers as maker
+          join series_publishers as link on link.publisher_id = maker.id
+          join series on series.id = link.series_id
+        where
+          maker.id = :1::bigint
+          and maker.scope in (0, :2::bigint)
+          and series.scope in (0, :3::bigint)
+          and true
+      )
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      (
+        select
+          count(*)
+        from
+          found
+      ) as max,
+      count(*) as count,
+      replace(
+        string_agg(cast(row_to_json(item) as text), ','),
+        ',"volume":null}',
+        '}'
+      ) as text
     from
       (
-        with
-          found as materialized (
+        select
+          id,
+          name,
+          slug,
+          type,
+          origin,
+          coalesce(
+            (
+              select
+                name
+              from
+                series_aliases
+              where
+                series_id = series.id
+                and name_key (language) in (name_key (:4::text), 'english')
+              order by
+                name_key (language) = name_key (:5::text) desc,
+                name_key (language) = 'english' desc,
+                id
+              limit
+                1
+            ),
+            name
+          ) as alias,
+          array(
             select
-              series.id,
-              series.id as key,
-              series.name,
-              series.slug,
-              series.type,
-              series.origin
-            from
-              publishers as maker
-              join series_publishers as link on link.publisher_id = maker.id
-              join series on series.id = link.series_id
-            where
-              maker.id = :1::bigint
-              and maker.scope in (0, :2::bigint)
-              and series.scope in (0, :3::bigint)
-              and true
-          ),
-          total as (
-            select
-              (
-                select
-                  count(*)
-                from
-                  found
-              ) as max
-          ),
-          page as materialized (
-            select
-              id,
-              replace(
-                cast(row_to_json(item) as text),
-                ',"volume":null}',
-                '}'
-              ) as record
+              row_to_json(record)
             from
               (
                 select
                   id,
                   name,
-                  slug,
-                  type,
-                  origin,
-                  coalesce(
-                    (
-                      select
-                        name
-                      from
-                        series_aliases
-                      where
-                        series_id = series.id
-                        and name_key (language) in (name_key (:4::text), 'english')
-                      order by
-                        name_key (language) = name_key (:5::text) desc,
-                        name_key (language) = 'english' desc,
-                        id
-                      limit
-                        1
-                    ),
-                    name
-                  ) as alias,
-                  array(
-                    select
-                      row_to_json(record)
-                    from
-                      (
-                        select
-                          id,
-                          name,
-                          language
-                        from
-                          series_aliases
-                        where
-                          series_id = series.id
-                        order by
-                          id
-                      ) as record
-                  ) as aliases,
-                  coalesce(
-                    (
-                      select
-                        description
-                      from
-                        series_descriptions
-                      where
-                        series_id = series.id
-                        and true
-                      order by
-                        name_key (language) = name_key (:6::text) desc,
-                        name_key (language) = 'english' desc,
-                        id
-                      limit
-                        1
-                    ),
-                    ''
-                  ) as description,
-                  array(
-                    select
-                      row_to_json(record)
-                    from
-                      (
-                        select
-                          tags.id,
-                          tags.name
-                        from
-                          series_tags
-                          join tags on tags.id = series_tags.tag_id
-                        where
-                          series_tags.series_id = series.id
-                        order by
-                          name_key (tags.name),
-                          tags.id
-                      ) as record
-                  ) as tags,
-                  (
-                    select
-                      (
-                        select
-                          row_to_json(record)
-                        from
-                          (
-                            select
-                              volumes.id,
-                              coalesce(:7::text || '/' || cover, '') as cover_path,
-                              aspect_ratio,
-                              nsfw,
-                              nsfw18
-                          ) as record
-                      )
-                    from
-                      volumes
-                    where
-                      series_id = series.id
-                    order by
-                      cover is null,
-                      number
-                    limit
-                      1
-                  ) as volume
+                  language
+                from
+                  series_aliases
+                where
+                  series_id = series.id
+                order by
+                  id
+              ) as record
+          ) as aliases,
+          coalesce(
+            (
+              select
+                description
+              from
+                series_descriptions
+              where
+                series_id = series.id
+                and true
+              order by
+                name_key (language) = name_key (:6::text) desc,
+                name_key (language) = 'english' desc,
+                id
+              limit
+                1
+            ),
+            ''
+          ) as description,
+          array(
+            select
+              row_to_json(record)
+            from
+              (
+                select
+                  tags.id,
+                  tags.name
+                from
+                  series_tags
+                  join tags on tags.id = series_tags.tag_id
+                where
+                  series_tags.series_id = series.id
+                order by
+                  name_key (tags.name),
+                  tags.id
+              ) as record
+          ) as tags,
+          (
+            select
+              (
+                select
+                  row_to_json(record)
                 from
                   (
                     select
-                      *
-                    from
-                      found
-                    where
-                      true
-                    order by
-                      key desc,
-                      id desc
-                    limit
-                      :8::bigint
-                    offset
-                      :9::bigint
-                  ) as series
-                order by
-                  key desc,
-                  id desc
-              ) as item
-          ),
-          -- a materialized page keeps its order, so the window functions follow it
-          measured as (
-            select
-              *,
-              row_number() over () as position,
-              sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
+                      volumes.id,
+                      coalesce(:7::text || '/' || cover, '') as cover_path,
+                      aspect_ratio,
+                      nsfw,
+                      nsfw18
+                  ) as record
+              )
             from
-              page
-          ),
-          result as (
-            select
-              count(*) as count,
-              string_agg(
-                record,
-                ','
-                order by
-                  position
-              ) as text,
-              case
-                when count(*) < (
-                  select
-                    count(*)
-                  from
-                    page
-                )
-                or count(*) = :10::bigint then (
-                  array_agg(
-                    id
-                    order by
-                      position desc
-                  )
-                ) [1]
-              end as next_id
-            from
-              measured
+              volumes
             where
-              bytes <= 720000
-              or position = 1
-          )
-        select
-          *,
+              series_id = series.id
+            order by
+              cover is null,
+              number
+            limit
+              1
+          ) as volume
+        from
           (
             select
-              max
-            from
-              total
-          ) as max,
-          (
-            select
-              cast(key as text)
+              *
             from
               found
             where
-              id = next_id
-          ) as next_key
-        from
-          result
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+              true
+            order by
+              key desc,
+              id desc
+            limit
+              :8::bigint
+            offset
+              :9::bigint
+          ) as series
+        order by
+          key desc,
+          id desc
+      ) as item
+  ) as result;
 -- :1 = 1
 -- :2 = 1
 -- :3 = 1
@@ -260,264 +176,179 @@ from
 -- :7 = 'http://localhost:3000/images'
 -- :8 = 20
 -- :9 = 0
--- :10 = 20
 
 -- A search
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   200,
   null::bigint,
   max,
-  count,
-  next_id,
-  next_key
+  count
 from
   (
+    with
+      found as materialized (
+        select
+          series.id,
+          series.id as key,
+          series.name,
+          series.slug,
+          series.type,
+          series.origin
+        from
+          publishers as maker
+          join series_publishers as link on link.publisher_id = maker.id
+          join series on series.id = link.series_id
+        where
+          maker.id = :1::bigint
+          and maker.scope in (0, :2::bigint)
+          and series.scope in (0, :3::bigint)
+          and series.name_key || chr(10) || series.alias_keys like (
+            select
+              containing (:4::text)
+          )
+      )
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      (
+        select
+          count(*)
+        from
+          found
+      ) as max,
+      count(*) as count,
+      replace(
+        string_agg(cast(row_to_json(item) as text), ','),
+        ',"volume":null}',
+        '}'
+      ) as text
     from
       (
-        with
-          found as materialized (
+        select
+          id,
+          name,
+          slug,
+          type,
+          origin,
+          coalesce(
+            (
+              select
+                name
+              from
+                series_aliases
+              where
+                series_id = series.id
+                and name_key (language) in (name_key (:5::text), 'english')
+              order by
+                name_key (language) = name_key (:6::text) desc,
+                name_key (language) = 'english' desc,
+                id
+              limit
+                1
+            ),
+            name
+          ) as alias,
+          array(
             select
-              series.id,
-              series.id as key,
-              series.name,
-              series.slug,
-              series.type,
-              series.origin
-            from
-              publishers as maker
-              join series_publishers as link on link.publisher_id = maker.id
-              join series on series.id = link.series_id
-            where
-              maker.id = :1::bigint
-              and maker.scope in (0, :2::bigint)
-              and series.scope in (0, :3::bigint)
-              and series.name_key || chr(10) || series.alias_keys like (
-                select
-                  containing (:4::text)
-              )
-          ),
-          total as (
-            select
-              (
-                select
-                  count(*)
-                from
-                  found
-              ) as max
-          ),
-          page as materialized (
-            select
-              id,
-              replace(
-                cast(row_to_json(item) as text),
-                ',"volume":null}',
-                '}'
-              ) as record
+              row_to_json(record)
             from
               (
                 select
                   id,
                   name,
-                  slug,
-                  type,
-                  origin,
-                  coalesce(
-                    (
-                      select
-                        name
-                      from
-                        series_aliases
-                      where
-                        series_id = series.id
-                        and name_key (language) in (name_key (:5::text), 'english')
-                      order by
-                        name_key (language) = name_key (:6::text) desc,
-                        name_key (language) = 'english' desc,
-                        id
-                      limit
-                        1
-                    ),
-                    name
-                  ) as alias,
-                  array(
-                    select
-                      row_to_json(record)
-                    from
-                      (
-                        select
-                          id,
-                          name,
-                          language
-                        from
-                          series_aliases
-                        where
-                          series_id = series.id
-                        order by
-                          id
-                      ) as record
-                  ) as aliases,
-                  coalesce(
-                    (
-                      select
-                        description
-                      from
-                        series_descriptions
-                      where
-                        series_id = series.id
-                        and true
-                      order by
-                        name_key (language) = name_key (:7::text) desc,
-                        name_key (language) = 'english' desc,
-                        id
-                      limit
-                        1
-                    ),
-                    ''
-                  ) as description,
-                  array(
-                    select
-                      row_to_json(record)
-                    from
-                      (
-                        select
-                          tags.id,
-                          tags.name
-                        from
-                          series_tags
-                          join tags on tags.id = series_tags.tag_id
-                        where
-                          series_tags.series_id = series.id
-                        order by
-                          name_key (tags.name),
-                          tags.id
-                      ) as record
-                  ) as tags,
-                  (
-                    select
-                      (
-                        select
-                          row_to_json(record)
-                        from
-                          (
-                            select
-                              volumes.id,
-                              coalesce(:8::text || '/' || cover, '') as cover_path,
-                              aspect_ratio,
-                              nsfw,
-                              nsfw18
-                          ) as record
-                      )
-                    from
-                      volumes
-                    where
-                      series_id = series.id
-                    order by
-                      cover is null,
-                      number
-                    limit
-                      1
-                  ) as volume
+                  language
+                from
+                  series_aliases
+                where
+                  series_id = series.id
+                order by
+                  id
+              ) as record
+          ) as aliases,
+          coalesce(
+            (
+              select
+                description
+              from
+                series_descriptions
+              where
+                series_id = series.id
+                and true
+              order by
+                name_key (language) = name_key (:7::text) desc,
+                name_key (language) = 'english' desc,
+                id
+              limit
+                1
+            ),
+            ''
+          ) as description,
+          array(
+            select
+              row_to_json(record)
+            from
+              (
+                select
+                  tags.id,
+                  tags.name
+                from
+                  series_tags
+                  join tags on tags.id = series_tags.tag_id
+                where
+                  series_tags.series_id = series.id
+                order by
+                  name_key (tags.name),
+                  tags.id
+              ) as record
+          ) as tags,
+          (
+            select
+              (
+                select
+                  row_to_json(record)
                 from
                   (
                     select
-                      *
-                    from
-                      found
-                    where
-                      true
-                    order by
-                      key desc,
-                      id desc
-                    limit
-                      :9::bigint
-                    offset
-                      :10::bigint
-                  ) as series
-                order by
-                  key desc,
-                  id desc
-              ) as item
-          ),
-          -- a materialized page keeps its order, so the window functions follow it
-          measured as (
-            select
-              *,
-              row_number() over () as position,
-              sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
+                      volumes.id,
+                      coalesce(:8::text || '/' || cover, '') as cover_path,
+                      aspect_ratio,
+                      nsfw,
+                      nsfw18
+                  ) as record
+              )
             from
-              page
-          ),
-          result as (
-            select
-              count(*) as count,
-              string_agg(
-                record,
-                ','
-                order by
-                  position
-              ) as text,
-              case
-                when count(*) < (
-                  select
-                    count(*)
-                  from
-                    page
-                )
-                or count(*) = :11::bigint then (
-                  array_agg(
-                    id
-                    order by
-                      position desc
-                  )
-                ) [1]
-              end as next_id
-            from
-              measured
+              volumes
             where
-              bytes <= 720000
-              or position = 1
-          )
-        select
-          *,
+              series_id = series.id
+            order by
+              cover is null,
+              number
+            limit
+              1
+          ) as volume
+        from
           (
             select
-              max
-            from
-              total
-          ) as max,
-          (
-            select
-              cast(key as text)
+              *
             from
               found
             where
-              id = next_id
-          ) as next_key
-        from
-          result
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+              true
+            order by
+              key desc,
+              id desc
+            limit
+              :9::bigint
+            offset
+              :10::bigint
+          ) as series
+        order by
+          key desc,
+          id desc
+      ) as item
+  ) as result;
 -- :1 = 1
 -- :2 = 1
 -- :3 = 1
@@ -528,23 +359,19 @@ from
 -- :8 = 'http://localhost:3000/images'
 -- :9 = 20
 -- :10 = 0
--- :11 = 20
 
 -- The next page of a list that exceeds a result of the Data API
 select
-  octet_length(text),
+  octet_length(bytes),
   chunk,
-  case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
-  end,
+  encode(
+    substring(
+      bytes
+      from
+        1 + 45000 * chunk for 45000
+    ),
+    'base64'
+  ),
   200,
   null::bigint,
   max,
@@ -555,9 +382,7 @@ from
   (
     select
       *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      convert_to(text, 'UTF8') as bytes
     from
       (
         with
@@ -578,10 +403,6 @@ from
               and maker.scope in (0, :2::bigint)
               and series.scope in (0, :3::bigint)
               and true
-          ),
-          total as (
-            select
-              0::bigint as max
           ),
           page as materialized (
             select
@@ -757,12 +578,7 @@ from
           )
         select
           *,
-          (
-            select
-              max
-            from
-              total
-          ) as max,
+          0::bigint as max,
           (
             select
               cast(key as text)
@@ -777,7 +593,7 @@ from
     offset
       0
   ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = 1
 -- :2 = 1
 -- :3 = 1

@@ -1,17 +1,8 @@
 -- GET /publisher/random
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   200,
   null::bigint,
@@ -20,75 +11,64 @@ select
 from
   (
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      cast(body as text) as text,
+      tags,
+      current_slug
     from
       (
         select
-          cast(body as text) as text,
-          tags,
-          current_slug
+          to_json(slug) as body,
+          null::text as tags,
+          null::text as current_slug
         from
           (
             select
-              to_json(slug) as body,
-              null::text as tags,
-              null::text as current_slug
+              slug
             from
               (
                 select
-                  slug
+                  random() as start
+                offset
+                  0
+              ) as point
+              cross join lateral (
+                values
+                  (0, start, 1),
+                  (1, 0, start)
+              ) as laps (lap, first, last)
+              cross join (
+                values
+                  (0::bigint),
+                  (:1::bigint)
+              ) as scopes (scope)
+              cross join lateral (
+                select
+                  slug,
+                  random_key
                 from
-                  (
-                    select
-                      random() as start
-                    offset
-                      0
-                  ) as point
-                  cross join lateral (
-                    values
-                      (0, start, 1),
-                      (1, 0, start)
-                  ) as laps (lap, first, last)
-                  cross join (
-                    values
-                      (0::bigint),
-                      (:1::bigint)
-                  ) as scopes (scope)
-                  cross join lateral (
-                    select
-                      slug,
-                      random_key
-                    from
-                      publishers as nearby
-                    where
-                      nearby.scope = scopes.scope
-                      and random_key >= first
-                      and random_key < last
-                      and true
-                    order by
-                      random_key
-                    limit
-                      16
-                  ) as nearby
+                  publishers as nearby
+                where
+                  nearby.scope = scopes.scope
+                  and random_key >= first
+                  and random_key < last
+                  and true
                 order by
-                  lap,
                   random_key
                 limit
                   16
-              ) as candidates
+              ) as nearby
             order by
-              random()
+              lap,
+              random_key
             limit
-              1
-          ) as record
-        offset
-          0
-      ) as result
+              16
+          ) as candidates
+        order by
+          random()
+        limit
+          1
+      ) as record
     offset
       0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+  ) as result;
 -- :1 = 1

@@ -1,17 +1,8 @@
 -- GET /publisher/slug/{slug}
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   200,
   null::bigint,
@@ -20,119 +11,108 @@ select
 from
   (
     select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      cast(body as text) as text,
+      tags,
+      current_slug
     from
       (
         select
-          cast(body as text) as text,
-          tags,
-          current_slug
-        from
           (
             select
+              row_to_json(record)
+            from
               (
                 select
-                  row_to_json(record)
-                from
-                  (
+                  id,
+                  name,
+                  slug,
+                  coalesce(:1::text || '/' || image, '') as image,
+                  coalesce(website, '') as website,
+                  coalesce(domain, '') as domain,
+                  coalesce(country, '') as country,
+                  array(
                     select
-                      id,
-                      name,
-                      slug,
-                      coalesce(:1::text || '/' || image, '') as image,
-                      coalesce(website, '') as website,
-                      coalesce(domain, '') as domain,
-                      coalesce(country, '') as country,
-                      array(
+                      row_to_json(record)
+                    from
+                      (
                         select
-                          row_to_json(record)
+                          id,
+                          description,
+                          language,
+                          source
                         from
-                          (
-                            select
-                              id,
-                              description,
-                              language,
-                              source
-                            from
-                              publisher_descriptions
-                            where
-                              publisher_id = publishers.id
-                            order by
-                              id
-                          ) as record
-                      ) as descriptions,
-                      array(
+                          publisher_descriptions
+                        where
+                          publisher_id = publishers.id
+                        order by
+                          id
+                      ) as record
+                  ) as descriptions,
+                  array(
+                    select
+                      row_to_json(record)
+                    from
+                      (
                         select
-                          row_to_json(record)
+                          id,
+                          title,
+                          language
                         from
-                          (
-                            select
-                              id,
-                              title,
-                              language
-                            from
-                              publisher_aliases
-                            where
-                              publisher_id = publishers.id
-                            order by
-                              id
-                          ) as record
-                      ) as aliases,
-                      relations
-                  ) as record
-              ) as body,
-              concat_ws(',', 'publisher-' || id, related_tags) as tags,
-              null::text as current_slug
+                          publisher_aliases
+                        where
+                          publisher_id = publishers.id
+                        order by
+                          id
+                      ) as record
+                  ) as aliases,
+                  relations
+              ) as record
+          ) as body,
+          concat_ws(',', 'publisher-' || id, related_tags) as tags,
+          null::text as current_slug
+        from
+          publishers
+          cross join lateral (
+            select
+              coalesce(
+                array_agg(
+                  row_to_json(record)
+                  order by
+                    relation.id
+                ) filter (
+                  where
+                    true
+                ),
+                '{}'
+              ) as relations,
+              string_agg(
+                case
+                  when true then 'publisher-' || related.id
+                  else 'publishers'
+                end,
+                ','
+              ) as related_tags
             from
-              publishers
+              publisher_relations as relation
+              join publishers as related on related.id = relation.relation_id
               cross join lateral (
                 select
-                  coalesce(
-                    array_agg(
-                      row_to_json(record)
-                      order by
-                        relation.id
-                    ) filter (
-                      where
-                        true
-                    ),
-                    '{}'
-                  ) as relations,
-                  string_agg(
-                    case
-                      when true then 'publisher-' || related.id
-                      else 'publishers'
-                    end,
-                    ','
-                  ) as related_tags
-                from
-                  publisher_relations as relation
-                  join publishers as related on related.id = relation.relation_id
-                  cross join lateral (
-                    select
-                      relation.id,
-                      related.id as relation_id,
-                      relation.type,
-                      related.name,
-                      coalesce(:2::text || '/' || related.image, '') as image,
-                      related.slug
-                  ) as record
-                where
-                  relation.publisher_id = publishers.id
-              ) as relations
+                  relation.id,
+                  related.id as relation_id,
+                  relation.type,
+                  related.name,
+                  coalesce(:2::text || '/' || related.image, '') as image,
+                  related.slug
+              ) as record
             where
-              slug = :3::text
-          ) as record
-        offset
-          0
-      ) as result
+              relation.publisher_id = publishers.id
+          ) as relations
+        where
+          slug = :3::text
+      ) as record
     offset
       0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+  ) as result;
 -- :1 = 'http://localhost:3000/images'
 -- :2 = 'http://localhost:3000/images'
 -- :3 = 'kodansha'

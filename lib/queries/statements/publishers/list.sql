@@ -1,350 +1,177 @@
 -- GET /publishers
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   200,
   null::bigint,
   max,
-  count,
-  next_id,
-  next_key
+  count
 from
   (
-    select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
-    from
-      (
-        with
-          found as not materialized (
-            select
-              *,
-              name_key as key
-            from
-              publishers
-            where
-              true
-          ),
-          total as (
-            select
-              (
-                select
-                  coalesce(sum(total), 0)::bigint
-                from
-                  counters
-                where
-                  subject = :1::text
-                  and scope in (0)
-              ) as max
-          ),
-          page as materialized (
-            select
-              id,
-              cast(row_to_json(item) as text) as record
-            from
-              (
-                select
-                  id,
-                  name,
-                  coalesce(short_name, '') as "short-name",
-                  slug,
-                  coalesce(country, '') as country,
-                  coalesce(website, '') as website,
-                  coalesce(headquarter, '') as headquarter,
-                  (
-                    select
-                      count(*)
-                    from
-                      series_publishers
-                    where
-                      publisher_id = page.id
-                  ) as series_count,
-                  coalesce(cast(founding_date as text), '') as founding_date,
-                  coalesce(:2::text || '/' || image, '') as image,
-                  coalesce(image_source, '') as image_source
-                from
-                  (
-                    select
-                      *
-                    from
-                      found
-                    where
-                      true
-                    order by
-                      key asc,
-                      id asc
-                    limit
-                      :3::bigint
-                    offset
-                      :4::bigint
-                  ) as page
-                order by
-                  key asc,
-                  id asc
-              ) as item
-          ),
-          -- a materialized page keeps its order, so the window functions follow it
-          measured as (
-            select
-              *,
-              row_number() over () as position,
-              sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-            from
-              page
-          ),
-          result as (
-            select
-              count(*) as count,
-              string_agg(
-                record,
-                ','
-                order by
-                  position
-              ) as text,
-              case
-                when count(*) < (
-                  select
-                    count(*)
-                  from
-                    page
-                )
-                or count(*) = :5::bigint then (
-                  array_agg(
-                    id
-                    order by
-                      position desc
-                  )
-                ) [1]
-              end as next_id
-            from
-              measured
-            where
-              bytes <= 720000
-              or position = 1
-          )
+    with
+      found as not materialized (
         select
           *,
+          name_key as key
+        from
+          publishers
+        where
+          true
+      )
+    select
+      (
+        select
+          coalesce(sum(total), 0)::bigint
+        from
+          counters
+        where
+          subject = :1::text
+          and scope in (0)
+      ) as max,
+      count(*) as count,
+      string_agg(cast(row_to_json(item) as text), ',') as text
+    from
+      (
+        select
+          id,
+          name,
+          coalesce(short_name, '') as "short-name",
+          slug,
+          coalesce(country, '') as country,
+          coalesce(website, '') as website,
+          coalesce(headquarter, '') as headquarter,
           (
             select
-              max
+              count(*)
             from
-              total
-          ) as max,
+              series_publishers
+            where
+              publisher_id = page.id
+          ) as series_count,
+          coalesce(cast(founding_date as text), '') as founding_date,
+          coalesce(:2::text || '/' || image, '') as image,
+          coalesce(image_source, '') as image_source
+        from
           (
             select
-              cast(key as text)
+              *
             from
               found
             where
-              id = next_id
-          ) as next_key
-        from
-          result
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+              true
+            order by
+              key asc,
+              id asc
+            limit
+              :3::bigint
+            offset
+              :4::bigint
+          ) as page
+        order by
+          key asc,
+          id asc
+      ) as item
+  ) as result;
 -- :1 = 'publishers'
 -- :2 = 'http://localhost:3000/images'
 -- :3 = 20
 -- :4 = 0
--- :5 = 20
 
 -- A search
 select
   octet_length(text),
-  chunk,
   case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
+    when octet_length(text) <= 60000 then text
   end,
   200,
   null::bigint,
   max,
-  count,
-  next_id,
-  next_key
+  count
 from
   (
-    select
-      *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
-    from
-      (
-        with
-          found as materialized (
-            select
-              *,
-              name_key as key
-            from
-              publishers
-            where
-              publishers.name_key || chr(10) || publishers.alias_keys like (
-                select
-                  containing (:1::text)
-              )
-          ),
-          total as (
-            select
-              (
-                select
-                  count(*)
-                from
-                  found
-              ) as max
-          ),
-          page as materialized (
-            select
-              id,
-              cast(row_to_json(item) as text) as record
-            from
-              (
-                select
-                  id,
-                  name,
-                  coalesce(short_name, '') as "short-name",
-                  slug,
-                  coalesce(country, '') as country,
-                  coalesce(website, '') as website,
-                  coalesce(headquarter, '') as headquarter,
-                  (
-                    select
-                      count(*)
-                    from
-                      series_publishers
-                    where
-                      publisher_id = page.id
-                  ) as series_count,
-                  coalesce(cast(founding_date as text), '') as founding_date,
-                  coalesce(:2::text || '/' || image, '') as image,
-                  coalesce(image_source, '') as image_source
-                from
-                  (
-                    select
-                      *
-                    from
-                      found
-                    where
-                      true
-                    order by
-                      key asc,
-                      id asc
-                    limit
-                      :3::bigint
-                    offset
-                      :4::bigint
-                  ) as page
-                order by
-                  key asc,
-                  id asc
-              ) as item
-          ),
-          -- a materialized page keeps its order, so the window functions follow it
-          measured as (
-            select
-              *,
-              row_number() over () as position,
-              sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-            from
-              page
-          ),
-          result as (
-            select
-              count(*) as count,
-              string_agg(
-                record,
-                ','
-                order by
-                  position
-              ) as text,
-              case
-                when count(*) < (
-                  select
-                    count(*)
-                  from
-                    page
-                )
-                or count(*) = :5::bigint then (
-                  array_agg(
-                    id
-                    order by
-                      position desc
-                  )
-                ) [1]
-              end as next_id
-            from
-              measured
-            where
-              bytes <= 720000
-              or position = 1
-          )
+    with
+      found as materialized (
         select
           *,
+          name_key as key
+        from
+          publishers
+        where
+          publishers.name_key || chr(10) || publishers.alias_keys like (
+            select
+              containing (:1::text)
+          )
+      )
+    select
+      (
+        select
+          count(*)
+        from
+          found
+      ) as max,
+      count(*) as count,
+      string_agg(cast(row_to_json(item) as text), ',') as text
+    from
+      (
+        select
+          id,
+          name,
+          coalesce(short_name, '') as "short-name",
+          slug,
+          coalesce(country, '') as country,
+          coalesce(website, '') as website,
+          coalesce(headquarter, '') as headquarter,
           (
             select
-              max
+              count(*)
             from
-              total
-          ) as max,
+              series_publishers
+            where
+              publisher_id = page.id
+          ) as series_count,
+          coalesce(cast(founding_date as text), '') as founding_date,
+          coalesce(:2::text || '/' || image, '') as image,
+          coalesce(image_source, '') as image_source
+        from
           (
             select
-              cast(key as text)
+              *
             from
               found
             where
-              id = next_id
-          ) as next_key
-        from
-          result
-      ) as result
-    offset
-      0
-  ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+              true
+            order by
+              key asc,
+              id asc
+            limit
+              :3::bigint
+            offset
+              :4::bigint
+          ) as page
+        order by
+          key asc,
+          id asc
+      ) as item
+  ) as result;
 -- :1 = 'Takahashi'
 -- :2 = 'http://localhost:3000/images'
 -- :3 = 20
 -- :4 = 0
--- :5 = 20
 
 -- The next page of a list that exceeds a result of the Data API
 select
-  octet_length(text),
+  octet_length(bytes),
   chunk,
-  case
-    when bytes is null then text
-    else encode(
-      substring(
-        bytes
-        from
-          1 + 45000 * chunk for 45000
-      ),
-      'base64'
-    )
-  end,
+  encode(
+    substring(
+      bytes
+      from
+        1 + 45000 * chunk for 45000
+    ),
+    'base64'
+  ),
   200,
   null::bigint,
   max,
@@ -355,9 +182,7 @@ from
   (
     select
       *,
-      case
-        when octet_length(text) > 60000 then convert_to(text, 'UTF8')
-      end as bytes
+      convert_to(text, 'UTF8') as bytes
     from
       (
         with
@@ -369,10 +194,6 @@ from
               publishers
             where
               true
-          ),
-          total as (
-            select
-              0::bigint as max
           ),
           page as materialized (
             select
@@ -461,12 +282,7 @@ from
           )
         select
           *,
-          (
-            select
-              max
-            from
-              total
-          ) as max,
+          0::bigint as max,
           (
             select
               cast(key as text)
@@ -481,7 +297,7 @@ from
     offset
       0
   ) as result
-  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on bytes is not null;
+  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = 'http://localhost:3000/images'
 -- :2 = 'key'
 -- :3 = 77
