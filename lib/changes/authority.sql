@@ -65,16 +65,16 @@ $$;
 create function session_caller(
   session_digest text, out id bigint, out status integer, out permission_keys text[], out expires_at timestamptz
 ) language plpgsql stable security definer set search_path from current as $$
+  declare
+    held bigint[];
   begin
     select users.id, 200, token.expires_at into id, status, expires_at
     from refresh_tokens as token join users on users.id = token.user_id
     where digest = decode(session_digest, 'hex') and token.expires_at > now() and revoked_at is null;
     status = coalesce(status, 401);
+    held = permissions_of(roles_of(session_caller.id));
     permission_keys = array(
-      select permission_key
-      from service_permissions()
-      where permission_id = any(permissions_of(roles_of(session_caller.id)))
-      order by flag
+      select permission_key from service_permissions() where permission_id = any(held) order by flag
     );
   end
 $$;
