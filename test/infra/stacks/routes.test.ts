@@ -17,12 +17,12 @@ function arnOf(template: Template, name: string): string {
 }
 
 describe.each(settings.stages)("The API of stage $name", (stage) => {
-  const { name, uploads, throttles, logRetentionDays } = stage;
+  const { name, uploads, throttles, logRetentionDays, allowedOrigins } = stage;
   const served = endpoints.filter((each) => isServed(each, stage));
   const template = synthesis.template(`colophon-${name}`);
   const invoker = () => template.all("IAM::Role").find(({ id }) => id.startsWith("RestInvoker"));
 
-  it("invokes the stage's own function on each route", () => {
+  it("invokes the stage's own function on each route, and lets pages of the stage's own origins call them", () => {
     const { paths } = template.one("ApiGateway::RestApi").Properties.Body;
     for (const each of served)
       for (const route of routesOf(each)) {
@@ -30,6 +30,8 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
         expect(templateText(uri)).toContain(`/functions/${arnOf(template, `colophon-${name}-${functionName(each)}`)}/`);
         expect(templateText(credentials)).toBe(`\${${invoker()?.id}.Arn}`);
       }
+    const origins = JSON.stringify(paths["/admin-users"].options).match(/https?:[^\\"]+/g);
+    expect(origins).toEqual(allowedOrigins);
   });
 
   it("has a Lambda for each declaration, and no other but what is scheduled, or invoked by operators", () => {
