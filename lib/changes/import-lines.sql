@@ -26,11 +26,14 @@ create type import_outcome as (line bigint, operation text, column_name text, pl
 
 create function without_refused(rows import_row[], outcomes import_outcome[]) returns import_row[]
   language sql immutable as $$
-  select array(
-    select row
-    from unnest(rows) as row
-    where line not in (select outcome.line from unnest(outcomes) as outcome where operation = 'refused')
+  with refused as materialized (
+    select outcome.line from unnest(outcomes) as outcome where operation = 'refused'
   )
+  select case
+    when exists (select from refused)
+      then array(select row from unnest(rows) as row where line not in (select refused.line from refused))
+    else rows
+  end
 $$;
 
 -- The slug that an external id says, as an export names a record without one; null if it says none.

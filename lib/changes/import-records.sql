@@ -98,9 +98,11 @@ create function add_records(target text, rows import_row[]) returns void languag
       from
         unnest(rows) as record
         join current_rows(target, (
-          select jsonb_agg(jsonb_build_array(id)) from unnest(rows) as new where is_new and requested_slug(new) <> ''
+          select jsonb_agg(jsonb_build_array(id))
+          from unnest(rows) as new
+          where is_new and place = 0 and requested_slug(new) <> ''
         )) as present on key = jsonb_build_array(id)
-      where present.current ->> 'slug' <> requested_slug(record)
+      where place = 0 and present.current ->> 'slug' <> requested_slug(record)
     ) then
       raise unique_violation using message = 'A slug was made from a name before a line requested it';
     end if;
@@ -137,7 +139,7 @@ create function import_records_of(target text, rows import_row[]) returns setof 
             left join lateral (
               select jsonb_build_object('tag_id', id)
               from tags
-              where table_name = 'series_tags' and identity_key(name) = identity_key(object ->> 'tag_id')
+              where identity_key(name) = case when table_name = 'series_tags' then identity_key(object ->> 'tag_id') end
             ) as found (tag) on true
           where place > 0
           group by table_name
@@ -236,6 +238,7 @@ create function import_lines(lines import_line[]) returns setof import_outcome l
   declare
     rows import_row[] = import_rows(lines);
     leads import_reference[] = import_references(rows);
+    targets text[] = array(select distinct table_name from unnest(lines));
     target text;
     own import_row[];
     outcomes import_outcome[] = '{}';
@@ -257,7 +260,7 @@ create function import_lines(lines import_line[]) returns setof import_outcome l
       foreach target in array array[
         'clients', 'publishers', 'contributors', 'publisher_relations', 'contributor_relations', 'series'
       ] loop
-        continue when not exists (select from unnest(rows) where line_table = target);
+        continue when target <> all(targets);
         outcomes = outcomes || array(select refusal from import_refusals(target, rows, leads) as refusal);
         rows = without_refused(rows, outcomes);
         outcomes = outcomes || array(select refusal from refused_images(target, rows) as refusal);
