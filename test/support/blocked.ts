@@ -1,5 +1,5 @@
-import { expect } from "vitest";
-import type { Sql } from "./database.ts";
+import { expect, inject } from "vitest";
+import { openDatabase, type Sql } from "./database.ts";
 
 /** Waits until a statement in the database waits for a lock. */
 export const untilBlocked = (sql: Sql): Promise<void> =>
@@ -11,3 +11,16 @@ export const untilBlocked = (sql: Sql): Promise<void> =>
       { interval: 5, timeout: 30_000 },
     )
     .not.toEqual([]);
+
+/** Ends the session that waits for a lock in a statement like this, once there is one; only a superuser may. */
+export async function killBlocked(sql: Sql, statement: string): Promise<void> {
+  const [{ name = "" } = {}] = await sql`select current_database() as name`;
+  const superuser = openDatabase(`${inject("databaseUrl")}/${name}`, { max: 1 });
+  const kill = () => superuser`
+    select pg_terminate_backend(pid, 10000)
+    from pg_stat_activity
+    where datname = ${name} and wait_event_type = 'Lock' and query like ${`%${statement}%`}
+  `;
+  await expect.poll(kill, { timeout: 30_000 }).not.toEqual([]);
+  await superuser.end();
+}

@@ -43,6 +43,11 @@ export async function aSeries(sql: Sql, { by, from }: Relations = {}, columns: C
   return series;
 }
 
+/** Adds a relation of one contributor to another one. */
+export const relate = (sql: Sql, from: Entry, to: Entry, type = "friend") => sql`
+  insert into contributor_relations (contributor_id, relation_id, relation_type) values (${from.id}, ${to.id}, ${type})
+`;
+
 /** A contributor with an alias, a description, and a relation to a friend, and their ids. */
 export async function aWholeContributor(sql: Sql) {
   const fields = { last_name: "Old", gender: "male", type: "author" };

@@ -31,6 +31,9 @@ export function openDatabase(connectionString: string, { max = 4, settings = {} 
   return over(pool, () => pool.end());
 }
 
+/** The values of one row, or of one column. */
+export const values = async (rows: Promise<readonly object[]>) => (await rows).flatMap(Object.values);
+
 /** The name of a table, column or other thing in a statement. */
 export const identifier = (name: string): Fragment => raw(escapeIdentifier(name));
 

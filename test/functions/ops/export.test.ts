@@ -1,19 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DeleteObjectCommand } from "@aws-sdk/client-s3";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { transferBucket } from "../../../infra/local/stage/functions.ts";
-import { aContributor, aPublisher, aSeries } from "../../support/catalogue.ts";
+import { aContributor, aPublisher, aSeries, relate } from "../../support/catalogue.ts";
 import { exportFrom, linesOf, s3Of, transferKeys } from "../../support/exports.ts";
 import { startStack, useStack } from "../../support/stack.ts";
 
 const stack = useStack({ uploads: true });
 const exportTo = (payload?: object) => exportFrom(stack, payload);
 const keys = () => transferKeys(stack);
-
-const transactions = () =>
-  stack.sql`
-    select pid from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'
-  `;
 
 /** The last request about an upload in parts. */
 const lastOfUpload = () => stack.s3?.requests.findLast((each) => /[?&]upload(?:s|Id)\b/.test(each));
@@ -22,23 +17,14 @@ beforeEach(async () => {
   await stack.sql`truncate contributors, publishers, series, tags restart identity cascade`;
   const files = await keys();
   for (const Key of files) await s3Of(stack).send(new DeleteObjectCommand({ Bucket: transferBucket, Key }));
-  stack.s3?.requests.splice(0);
-});
-
-afterEach(() => {
-  stack.dataApi.intercept(undefined);
-  stack.s3?.intercept(undefined);
 });
 
 describe("ops-export", () => {
   it("writes a relation once that is there twice, and returns what it wrote", async () => {
     const [ann, bob] = [await aContributor(stack.sql, { slug: "ann" }), await aContributor(stack.sql, { slug: "bob" })];
-    await stack.sql`
-      insert into contributor_relations (contributor_id, relation_id, relation_type)
-      values
-        (${bob.id}, ${ann.id}, 'spouse'), (${bob.id}, ${ann.id}, 'spouse'),
-        (${ann.id}, ${bob.id}, 'spouse'), (${bob.id}, ${ann.id}, 'pupil')
-    `;
+    for (const _ of Array(2)) await relate(stack.sql, bob, ann, "spouse");
+    await relate(stack.sql, ann, bob, "spouse");
+    await relate(stack.sql, bob, ann, "pupil");
 
     const { text, ...exported } = await exportTo();
 
@@ -62,9 +48,7 @@ describe("ops-export", () => {
     const other = await aContributor(stack.sql, { slug: "other", client_id: 2 });
     const house = await aPublisher(stack.sql, { slug: "house", client_id: 2 });
     for (const [from, to] of [[own, shared], [shared, other], [other, shared]] as const) // biome-ignore format: pairs
-      await stack.sql`
-        insert into contributor_relations (contributor_id, relation_id, relation_type) values (${from.id}, ${to.id}, 'friend')
-      `;
+      await relate(stack.sql, from, to);
     const series = await aSeries(stack.sql, { by: other, from: house }, { slug: "shared-series" });
     await stack.sql`insert into series_contributors (series_id, contributor_id) values (${series.id}, ${own.id})`;
     await aSeries(stack.sql, {}, { slug: "other-series", client_id: 2 });
@@ -173,23 +157,23 @@ describe("An export of several parts", () => {
 
     expect(await keys()).toEqual([]);
     expect(lastOfUpload()).toMatch(/^DELETE .*uploadId=/);
-    expect(await transactions()).toEqual([]);
+    const transactions = stack.sql`
+      select pid from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'
+    `;
+    expect(await transactions).toEqual([]);
   });
 
   it("says that it does not fit into a function's time, and leaves nothing", async () => {
     // Of its time the function reserves the last 35 s.
     const slow = await startStack({ uploads: true, timeouts: { longInMilliseconds: 36_000 } });
-    try {
-      await aContributor(slow.sql);
-      slow.dataApi.intercept(() => sleep(500).then(() => undefined));
+    onTestFinished(slow.close);
+    await aContributor(slow.sql);
+    slow.dataApi.intercept(() => sleep(500).then(() => undefined));
 
-      await expect(exportFrom(slow)).rejects.toThrow(
-        "The export takes longer than a function may run, so nothing was written",
-      );
+    await expect(exportFrom(slow)).rejects.toThrow(
+      "The export takes longer than a function may run, so nothing was written",
+    );
 
-      expect(await transferKeys(slow)).toEqual([]);
-    } finally {
-      await slow.close();
-    }
+    expect(await transferKeys(slow)).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { values } from "../../support/database.ts";
 import { operate } from "../../support/operate.ts";
 import { useStack } from "../../support/stack.ts";
 import { latestChange, undo } from "../../support/undo.ts";
@@ -14,10 +15,8 @@ const people = Array.from({ length: 600 }, (_, number) => ({
 const importing = (lines: readonly object[]) =>
   operate(stack, "ops-import", { source: lines.map((line) => JSON.stringify(line)).join("\n") });
 
-const importChanges = async () =>
-  (await stack.sql<{ id: number }[]>`select id from changes where import_id is not null order by id desc`).map(
-    ({ id }) => id,
-  );
+const importChanges = (): Promise<number[]> =>
+  values(stack.sql`select id from changes where import_id is not null order by id desc`);
 const count = async () => (await stack.sql`select from contributors`).length;
 
 beforeEach(() => stack.sql`truncate contributors, imports, changes, history, counters cascade`);

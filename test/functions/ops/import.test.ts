@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { transferBucket } from "../../../infra/local/stage/functions.ts";
 import type { ImportReport as Report } from "../../../lib/operators/import-report.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
-import { identifier } from "../../support/database.ts";
+import { identifier, values } from "../../support/database.ts";
 import { exportFrom, linesOf } from "../../support/exports.ts";
 import { operate } from "../../support/operate.ts";
 import { startStack, useStack } from "../../support/stack.ts";
@@ -13,8 +13,6 @@ import { contents, rowsOf } from "../../support/undo.ts";
 
 const stack = useStack({ uploads: true });
 const administrator = useAdministrator(stack);
-
-beforeEach(() => stack.dataApi.intercept(undefined));
 
 type Line = object | string;
 
@@ -33,6 +31,7 @@ const relation = (from: string, to: string, relation_type = "friend") =>
 
 const links = ["https://tezukaosamu.net", "https://example.com"];
 const tezuka = { slug: "tezuka", first_name: "Osamu", last_name: "Tezuka", gender: "male", type: "artist" };
+const astroBoy = { client: 7, name: "Astro Boy", aliases: [{ name: "鉄腕アトム", language: "Japanese" }] };
 const catalogue = [
   { kind: "client", id: 7, name: "Quiet Pages" },
   publisher("p1", { client: 7, name: "Kodansha", short_name: "KD", website: "https://www.kodansha.co.jp" }),
@@ -50,11 +49,9 @@ const catalogue = [
   relation("c1", "c2"),
   relation("c2", "c1"),
   series("s1", {
-    client: 7,
-    name: "Astro Boy",
+    ...astroBoy,
     type: "manga",
     tags: ["robots", "Classic"],
-    aliases: [{ name: "鉄腕アトム", language: "Japanese" }],
     volumes: [{ number: 1, cover: "covers/astro-1.webp", aspect_ratio: 0.66 }, { number: 2 }],
     contributors: [{ contributor: "c1", role: "author" }, { contributor: "c2" }],
     publishers: ["p1", "p2"],
@@ -78,8 +75,6 @@ const forget = async () => {
   await stack.sql`delete from counters`;
 };
 
-/** The values of one row, or of one column. */
-const values = async (rows: Promise<readonly object[]>) => (await rows).flatMap(Object.values);
 const versionOf = async (externalId: string) =>
   Number(await values(stack.sql`select version from contributors where external_id = ${externalId}`));
 
@@ -108,15 +103,14 @@ describe("ops-import", () => {
   it("keeps what a line leaves out, and the rows of what stays", async () => {
     const before = await contents(stack.sql);
 
-    expect(
-      await importing(
-        publisher("p1"),
-        contributor("c1", { aliases: ["God of manga", "手塚治虫"], links }),
-        contributor("c1"),
-        series("s1", { tags: ["classic", "ROBOTS"], publishers: ["p2", "p1"] }),
-      ),
-    ).toMatchObject({ unchanged: 4 });
+    const report = await importing(
+      publisher("p1"),
+      contributor("c1", { aliases: ["God of manga", "手塚治虫"], links }),
+      contributor("c1"),
+      series("s1", { tags: ["classic", "ROBOTS"], publishers: ["p2", "p1"] }),
+    );
 
+    expect(report).toMatchObject({ unchanged: 4 });
     expect(await contents(stack.sql)).toEqual(before);
   });
 
@@ -129,34 +123,21 @@ describe("ops-import", () => {
     const emptied = { last_name: null, public: null, gender: null, descriptions: null };
     const volume = { number: 1, cover: "covers/astro-1.webp", aspect_ratio: 0.5 };
     const edited = { image: "avatars/other.webp", links: links.toReversed() };
+    const { slug, first_name, type } = tezuka;
     const credits = { tags: ["new"], contributors: [{ contributor: "c2", role: "inker" }] };
 
-    expect(
-      await importing(
-        publisher("p1", { client: null, website: null, name: "Kodansha Ltd" }),
-        contributor("c1", { ...emptied, ...edited, aliases: ["New", "手塚治虫"] }),
-        series("s1", { ...credits, type: null, volumes: [{ number: 3 }, volume], publishers: null }),
-      ),
-    ).toMatchObject({ changed: 3, added: 0, unchanged: 0, refusedCount: 0 });
+    const report = await importing(
+      publisher("p1", { client: null, website: null, name: "Kodansha Ltd" }),
+      contributor("c1", { ...emptied, ...edited, aliases: ["New", "手塚治虫"] }),
+      series("s1", { ...credits, type: null, volumes: [{ number: 3 }, volume], publishers: null }),
+    );
 
+    expect(report).toMatchObject({ changed: 3, added: 0, unchanged: 0, refusedCount: 0 });
     expect(linesOf((await exportFrom(stack)).text)).toEqual(
       expect.arrayContaining([
         publisher("p1", { slug: "kodansha", name: "Kodansha Ltd", short_name: "KD" }),
-        contributor("c1", {
-          ...{ slug: "tezuka", first_name: "Osamu", type: "artist" },
-          ...edited,
-          aliases: ["手塚治虫", "New"],
-        }),
-        series("s1", {
-          ...{
-            slug: "astro-boy",
-            client: 7,
-            name: "Astro Boy",
-            aliases: [{ name: "鉄腕アトム", language: "Japanese" }],
-          },
-          ...credits,
-          volumes: [volume, { number: 3 }],
-        }),
+        contributor("c1", { slug, first_name, type, ...edited, aliases: ["手塚治虫", "New"] }),
+        series("s1", { slug: "astro-boy", ...astroBoy, ...credits, volumes: [volume, { number: 3 }] }),
       ]),
     );
     expect(await rows()).toEqual(before);
@@ -181,10 +162,8 @@ describe("ops-import", () => {
     ];
     expect(await importing(...named("slug:ghost"))).toMatchObject({ added: 3 });
     expect(await importing(contributor("slug:ghost", { gender: "male" }))).toMatchObject({ changed: 1 });
-    for (const table of ["publishers", "contributors", "series"])
-      expect(await stack.sql`select slug from ${identifier(table)} where external_id = 'slug:ghost'`).toEqual([
-        { slug: "ghost" },
-      ]);
+    for (const table of ["publishers", "contributors", "series"].map(identifier))
+      expect(await values(stack.sql`select slug from ${table} where external_id = 'slug:ghost'`)).toEqual(["ghost"]);
 
     await aContributor(stack.sql, { slug: "taken", external_id: "t1" });
     const { added, refused } = await importing(
@@ -209,12 +188,7 @@ describe("A line is refused, and the others are done:", () => {
   const another = "another record has it";
   const unknown = "there is none, neither in the database nor on an earlier line";
 
-  beforeAll(async () => {
-    await forget();
-    await importing({ kind: "client", id: 1, name: "First" }, ...catalogue);
-    await stack.sql`insert into users (username, slug, image) values ('One', 'one', 'profiles/one.webp')`;
-    await stack.sql`insert into images_to_remove (key) values ('avatars/gone.webp')`;
-  });
+  beforeEach(forget);
 
   const refusals: readonly (readonly [line: Line, field: string | null, reason: string])[] = [
     ['{"kind":', null, "expected JSON: "],
@@ -247,6 +221,9 @@ describe("A line is refused, and the others are done:", () => {
   ];
 
   it("each for a field, with a reason", async () => {
+    await importing({ kind: "client", id: 1, name: "First" }, ...catalogue);
+    await stack.sql`insert into users (username, slug, image) values ('One', 'one', 'profiles/one.webp')`;
+    await stack.sql`insert into images_to_remove (key) values ('avatars/gone.webp')`;
     const before = await rowsOf(stack.sql);
 
     const report = await importing(...refusals.map(([line]) => line), ...catalogue);
@@ -273,8 +250,6 @@ describe("A line is refused, and the others are done:", () => {
   });
 
   it("that wants what an earlier line has got, or refers to a later line", async () => {
-    await forget();
-
     const report = await importing(
       contributor("a", { first_name: "Ann", slug: "ann", image: "avatars/a.webp" }),
       contributor("b", { first_name: "ANN" }),
@@ -299,7 +274,6 @@ describe("A line is refused, and the others are done:", () => {
   });
 
   it("that would be the 101st relation", async () => {
-    await forget();
     await importing(...many(103));
     const relations = Array.from({ length: 102 }, (_, number) => relation("many-0", `many-${number + 1}`));
 
@@ -320,7 +294,6 @@ describe("A line is refused, and the others are done:", () => {
     // Only a later line gives up the name.
     [["Many 1", "Other"], [1], ["Many 0", "Other", "Many 2", "Many 3", "Many 1"]],
   ])("as if the lines came one by one, when names are handed on: %j", async (names, refused, now) => {
-    await forget();
     await importing(...many(4));
 
     const report = await importing(
@@ -336,7 +309,6 @@ describe("A line is refused, and the others are done:", () => {
   });
 
   it("as if the lines came one by one, when several are about one record, also by a former external id", async () => {
-    await forget();
     await importing(...many(3), series("s", { name: "S" }));
     const [keep, merged] = await values(stack.sql`select id from contributors order by external_id limit 2`);
     await stack.lambda.invoke("ops-merge-contributors", { keep, merge: [merged] });
@@ -394,7 +366,6 @@ describe("An import", () => {
     "that breaks off at call %i (%s) goes on there, and nothing is done twice",
     async (broken, kind) => {
       const fault = { kind, status: 400, type: "BadRequestException", message: "Broken" } as const;
-      stack.dataApi.calls.length = 0;
       stack.dataApi.intercept(({ number }) => (number === broken ? fault : undefined));
 
       await expect(run({ source })).rejects.toThrow("Broken");
@@ -470,8 +441,9 @@ describe("An import", () => {
 });
 
 describe("A dry run", () => {
+  beforeEach(forget);
+
   it("of several batches returns what the import would, and changes nothing", async () => {
-    await forget();
     await importing(...catalogue);
     const lines = [
       { kind: "client", id: 70, name: "Seventy" },
@@ -500,15 +472,13 @@ describe("A dry run", () => {
   });
 
   it("takes no locks of names, of which PostgreSQL has too few for twenty thousand lines", async () => {
-    await forget();
     const locks: unknown[] = [];
+    const held = () => stack.sql`
+      select count(*) from pg_locks join pg_database on pg_database.oid = database
+      where datname = current_database() and locktype = 'advisory'
+    `;
     stack.dataApi.intercept(async ({ operation }) => {
-      if (operation !== "RollbackTransaction") return undefined;
-      const held = stack.sql`
-        select count(*) from pg_locks join pg_database on pg_database.oid = database
-        where datname = current_database() and locktype = 'advisory'
-      `;
-      locks.push(...(await held));
+      if (operation === "RollbackTransaction") locks.push(...(await held()));
       return undefined;
     });
 
@@ -525,7 +495,7 @@ describe("An import beside others", () => {
   it("waits for nobody for long, nor is in the way of additions and edits", async () => {
     await forget();
     await importing(...many(600));
-    const ids = (await stack.sql`select id from contributors order by id`).map(({ id }) => id);
+    const ids = await values(stack.sql`select id from contributors order by id`);
     const before = await deadlocks();
     let isOver = false;
     const statuses = new Set<number>();
@@ -560,17 +530,14 @@ describe("An import beside others", () => {
 describe("An import that takes longer than its function may", () => {
   it("stops in time, and the next run goes on", async () => {
     const slow = await startStack({ timeouts: { longInMilliseconds: 31_500 } });
+    onTestFinished(slow.close);
     // A run has 1.5 s, and twelve batches take 2.4 s on any machine.
     slow.dataApi.intercept(async () => void (await sleep(200)));
-    try {
-      const runs: Report[] = [];
-      while (!runs.at(-1)?.isDone) runs.push(await run({ source: textOf(many(3_000)) }, slow));
+    const runs: Report[] = [];
+    while (!runs.at(-1)?.isDone) runs.push(await run({ source: textOf(many(3_000)) }, slow));
 
-      expect(runs.length).toBeGreaterThan(1);
-      expect(runs[0]).toMatchObject({ isDone: false, added: runs[0]?.lines });
-      expect(runs.at(-1)).toMatchObject({ lines: 3_000, added: 3_000 });
-    } finally {
-      await slow.close();
-    }
+    expect(runs.length).toBeGreaterThan(1);
+    expect(runs[0]).toMatchObject({ isDone: false, added: runs[0]?.lines });
+    expect(runs.at(-1)).toMatchObject({ lines: 3_000, added: 3_000 });
   });
 });

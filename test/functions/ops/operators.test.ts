@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { useAdministrator } from "../../support/callers.ts";
+import { values } from "../../support/database.ts";
 import { differenceBy } from "../../support/difference.ts";
+import { operate } from "../../support/operate.ts";
 import { aSession, aUser, holderOf, type Person } from "../../support/people.ts";
 import { lock, lockHolderOf } from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
@@ -10,7 +12,7 @@ const stack = useStack();
 const issuer = "https://accounts.example.com";
 
 const createUser = (payload: object) => stack.lambda.invoke("ops-create-user", payload);
-const issue = (payload: object) => stack.lambda.invoke("ops-issue-refresh-token", payload);
+const issue = (payload: object) => operate(stack, "ops-issue-refresh-token", payload);
 
 const failed = (errorMessage: unknown) => ({ error: { errorMessage } });
 const statusOf = async (as: string) => (await stack.call("session", { as })).status;
@@ -22,11 +24,7 @@ const expectUnchanged = async (invoke: () => Promise<unknown>, expected: object)
 const ledger = () =>
   stack.sql`select to_jsonb(changes)::text from changes union all select to_jsonb(history)::text from history`;
 
-async function tokenOf(username: string): Promise<string> {
-  const invocation = await issue({ username, days: 1 });
-  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-  return (invocation.result as { refreshToken: string }).refreshToken;
-}
+const tokenOf = async (username: string): Promise<string> => (await issue({ username, days: 1 })).refreshToken;
 
 describe("The first administrator", () => {
   it("is made by two functions and may do everything", async () => {
@@ -49,10 +47,8 @@ describe("The first administrator", () => {
 
     await createUser({ username: "Hedy", roles: ["Administrator"] });
 
-    const { body: users } = await stack.call("admin-users/list", {
-      as: await tokenOf("Hedy"),
-      query: { search: "hedy" },
-    });
+    const hedy = { as: await tokenOf("Hedy"), query: { search: "hedy" } };
+    const { body: users } = await stack.call("admin-users/list", hedy);
     expect(users.users[0].roles).toMatchObject([{ id, name: "Editor in chief" }]);
   });
 });
@@ -62,13 +58,13 @@ describe("ops-create-user", () => {
     await createUser({ username: "Plain" });
     await createUser({ username: "Twice", roles: ["Reader", "reader "] });
 
-    const rows = await stack.sql`
-      select username || ' ' || roles.name as held
+    const held = stack.sql`
+      select username || ' ' || roles.name
       from users join user_roles on user_id = users.id join roles on roles.id = role_id
       where username in ('Plain', 'Twice')
       order by 1
     `;
-    expect(rows.map(({ held }) => held)).toEqual(["Plain Reader", "Twice Reader"]);
+    expect(await values(held)).toEqual(["Plain Reader", "Twice Reader"]);
   });
 
   it.each([
@@ -77,29 +73,24 @@ describe("ops-create-user", () => {
   ])("links the new user to an %s, and records no address", async (kind, payload, value) => {
     const username = randomUUID();
 
-    const created = await createUser({ username, ...payload });
+    const { id, ...created } = await operate(stack, "ops-create-user", { username, ...payload });
 
-    expect(created).toMatchObject({ result: { username } });
-    const { id } = (created as { result: { id: number } }).result;
-    expect(
-      await stack.sql`
-        select issuer, subject as value from identities where user_id = ${id}
-        union all
-        select issuer, email from awaited_emails where user_id = ${id}
-      `,
-    ).toEqual([{ issuer, value }]);
+    expect(created).toMatchObject({ username });
+    const links = stack.sql`
+      select issuer, subject as value from identities where user_id = ${id}
+      union all
+      select issuer, email from awaited_emails where user_id = ${id}
+    `;
+    expect(await links).toEqual([{ issuer, value }]);
     expect(JSON.stringify(await ledger()).includes(value)).toBe(kind === "identity");
   });
 });
 
 describe("ops-issue-refresh-token", () => {
   it("returns a random token and its expiry time", async () => {
-    const invocation = await issue({ username: "Plain", days: 30 });
+    const { refreshToken, expires } = await issue({ username: "Plain", days: 30 });
 
-    expect(invocation).toMatchObject({
-      result: { refreshToken: expect.stringMatching(/^[\w-]{43}$/), expires: expect.any(String) },
-    });
-    const { expires } = (invocation as { result: { expires: string } }).result;
+    expect(refreshToken).toMatch(/^[\w-]{43}$/);
     expect(Date.parse(expires) - Date.now()).toBeCloseTo(30 * 86_400_000, -5);
   });
 });
@@ -203,10 +194,8 @@ describe("ops-link-identity", () => {
     await link({ email });
     const { username } = await aUser(stack.sql);
 
-    const [identity, awaited] = [
-      "The identity belongs to another user",
-      "The e-mail address is awaited for another user",
-    ];
+    const identity = "The identity belongs to another user";
+    const awaited = "The e-mail address is awaited for another user";
     const user = { username: randomUUID() };
 
     for (const [invoke, payload, message] of [
@@ -226,10 +215,8 @@ describe("ops-link-identity", () => {
 describe("An operators' function", () => {
   const invalid = (text: string) => expect.stringMatching(`^Invalid payload: ${text}`);
   const user = { username: "New" };
-  const [identity, email] = [
-    { issuer, subject: "s" },
-    { issuer, address: "a@example.com" },
-  ];
+  const identity = { issuer, subject: "s" };
+  const email = { issuer, address: "a@example.com" };
   const plain = { username: "Plain", issuer };
 
   it.each<[name: string, payload: object, message: unknown]>([

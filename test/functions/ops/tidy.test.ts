@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { untilBlocked } from "../../support/blocked.ts";
 import { useAdministrator } from "../../support/callers.ts";
-import { identifier } from "../../support/database.ts";
+import { identifier, values } from "../../support/database.ts";
 import { invoke } from "../../support/invoke.ts";
 import { aSession } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
+import { broken } from "../../support/unchanged.ts";
 
 const stack = useStack();
 const administrator = useAdministrator(stack);
@@ -14,8 +16,6 @@ beforeEach(async () => {
   await tidied({});
   stack.dataApi.calls.length = 0;
 });
-
-afterEach(() => stack.dataApi.intercept(undefined));
 
 const tidied = (payload: object) => invoke<typeof nothing>(stack, "ops-tidy", payload);
 
@@ -35,15 +35,13 @@ const record = (days: number, rows = 1) => stack.sql`
 `;
 
 /** The ages in days of the changes made up above that have their rows. */
-const recordedDays = async () => {
-  const rows = await stack.sql<{ days: number }[]>`
-    select extract(day from now() - at)::int as days
+const recordedDays = () =>
+  values(stack.sql`
+    select extract(day from now() - at)::int
     from changes join changed_rows on change_id = changes.id
     where endpoint = 'made/up'
     order by at desc
-  `;
-  return rows.map(({ days }) => days);
-};
+  `);
 
 describe("ops-tidy and the ledger", () => {
   afterEach(async () => {
@@ -82,10 +80,7 @@ describe("ops-tidy and the ledger", () => {
       await other`insert into tags (name) values (${randomUUID()})`;
       await other`select from changes where endpoint = 'made/up' limit 1 for update`;
       tidying = tidied({});
-      const waiting = () => stack.sql`
-        select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()
-      `;
-      await expect.poll(waiting).toHaveLength(1);
+      await untilBlocked(stack.sql);
       expect((await addRole()).status).toBe(200);
     });
 
@@ -96,9 +91,7 @@ describe("ops-tidy and the ledger", () => {
     await record(500, 25_000);
     await record(1);
     // On a busy machine the function may have given the second call up before it failed, and repeat it.
-    stack.dataApi.intercept(({ number }) =>
-      number >= 2 ? { kind: "error", status: 400, type: "BadRequestException", message: "Broken" } : undefined,
-    );
+    stack.dataApi.intercept(({ number }) => (number >= 2 ? broken : undefined));
 
     await expect(tidied({})).rejects.toThrow();
     stack.dataApi.intercept(undefined);
@@ -201,14 +194,8 @@ describe("ops-tidy and releases", () => {
     return schemas;
   }
 
-  const releases = async () =>
-    (await stack.sql<{ schema: string }[]>`select schema from releases order by installed_at desc`).map(
-      ({ schema }) => schema,
-    );
-  const schemas = async () =>
-    (await stack.sql`select nspname as name from pg_namespace where nspname like 'changes\\_%' order by 1`).map(
-      ({ name }) => name,
-    );
+  const releases = (): Promise<string[]> => values(stack.sql`select schema from releases order by installed_at desc`);
+  const schemas = () => values(stack.sql`select nspname from pg_namespace where nspname like 'changes\\_%' order by 1`);
 
   it.each([
     ["drops those that are neither among the last ten nor younger than 90 days", 12, 100, 9],

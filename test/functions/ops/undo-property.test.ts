@@ -4,6 +4,7 @@ import { beforeAll, expect, it } from "vitest";
 import type { UndoResult } from "../../../lib/operators/undo-result.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
+import { values } from "../../support/database.ts";
 import { aUser } from "../../support/people.ts";
 import { tinyImage as image } from "../../support/pictures.ts";
 import {
@@ -242,9 +243,8 @@ async function perform(each: Action): Promise<{ result?: UndoResult; isOpen?: tr
   } else if (name === "update by SQL") {
     const { table } = input;
     const rows = await writableRows(table, now);
-    for (let number = target; number < target + 20; number++) {
+    for (let number = target; number < target + 20; number++)
       if (await updateRow(stack.sql, input, valueFor(input, number, now.idsOf), pick(rows, number))) return {};
-    }
     if (input.isFree) await insertBySql(table, target, now);
     return { isOpen: true };
   } else if (name === "insert by SQL" || name === "delete by SQL") {
@@ -266,10 +266,8 @@ const importing = (lines: readonly object[]) =>
   stack.lambda.invoke("ops-import", { source: lines.map((each) => `${JSON.stringify(each)}\n`).join("") });
 
 /** The changes that did something to rows, newest first. */
-const changesSince = async (first: number): Promise<number[]> =>
-  (await stack.sql`select distinct change_id as id from history where change_id > ${first} order by 1 desc`).map(
-    ({ id }) => id,
-  );
+const changesSince = (first: number): Promise<number[]> =>
+  values(stack.sql`select distinct change_id from history where change_id > ${first} order by 1 desc`);
 
 /** What a change did to rows: each before and after. */
 type Delta = ReadonlyMap<string, readonly [former: Row | undefined, latter: Row | undefined]>;
