@@ -1,9 +1,10 @@
-import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import sample from "../../../events/ops/invalidate-images.json" with { type: "json" };
 import { imageBucket } from "../../../infra/local/stage/functions.ts";
 import { type CloudFront, startCloudFront } from "../../support/cloudfront.ts";
-import { key } from "../../support/environment.ts";
+import { values } from "../../support/database.ts";
+import { s3Of } from "../../support/exports.ts";
 import { notedKeys, pairOf, useUploads } from "../../support/uploads.ts";
 
 const [distribution, imageDistribution] = ["E2QWRUHAPOMQZL", "E1IMAGESOFMINE"];
@@ -34,7 +35,6 @@ beforeEach(async () => {
   meanwhile = async () => {};
   cloudFront.failure = undefined;
   cloudFront.requests.length = 0;
-  stack.dataApi.calls.length = 0;
   await stack.sql`truncate stale_tags, invalidations, invalidation_lease`;
   lines = [];
   vi.spyOn(console, "log").mockImplementation((line) => void lines.push(JSON.parse(String(line))));
@@ -51,8 +51,8 @@ const spend = (paths: number, minutesAgo: number) =>
     insert into invalidations (day, paths, last_at)
     values (cast(now() at time zone 'utc' as date), ${paths}, now() - ${minutesAgo}::int * interval '1 minute')
   `;
-const spent = async () => (await stack.sql`select paths from invalidations`).map(({ paths }) => paths);
-const left = async () => (await stack.sql`select tag from stale_tags order by tag`).map(({ tag }) => tag);
+const spent = () => values(stack.sql`select paths from invalidations`);
+const left = () => values(stack.sql`select tag from stale_tags order by tag`);
 const items = () => cloudFront.requests.map((request) => request.items);
 /** Of the references one belongs to each invalidation, however often it is sent. */
 const references = () => new Set(cloudFront.requests.map(({ reference }) => reference));
@@ -338,9 +338,8 @@ describe("ops-remove-images", () => {
   });
 
   async function put(name: string): Promise<void> {
-    const client = new S3Client({ endpoint: stack.s3.url, credentials: key, forcePathStyle: true });
     for (const Key of pairOf(name))
-      await client.send(new PutObjectCommand({ Bucket: imageBucket, Key, Body: "an image" }));
+      await s3Of(stack).send(new PutObjectCommand({ Bucket: imageBucket, Key, Body: "an image" }));
   }
 
   const listForRemoval = (key: string, minutes = -1) =>

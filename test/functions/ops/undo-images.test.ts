@@ -1,23 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { DeleteObjectCommand, ListObjectVersionsCommand, S3Client } from "@aws-sdk/client-s3";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { DeleteObjectCommand, ListObjectVersionsCommand } from "@aws-sdk/client-s3";
+import { beforeEach, describe, expect, it } from "vitest";
 import { imageBucket as Bucket } from "../../../infra/local/stage/functions.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
-import { key as signingKey } from "../../support/environment.ts";
+import { s3Of } from "../../support/exports.ts";
 import { aUser } from "../../support/people.ts";
 import { tinyImage as image } from "../../support/pictures.ts";
 import type { Request } from "../../support/stack.ts";
+import { broken } from "../../support/unchanged.ts";
 import { changeBy, settleImages, undo, undone } from "../../support/undo.ts";
 import { expectAgreement, imageOf, notedKeys, pairOf, useUploads } from "../../support/uploads.ts";
 
 const stack = useUploads();
 const administrator = useAdministrator(stack);
-let client: S3Client;
-
-beforeAll(() => {
-  client = new S3Client({ endpoint: stack.s3.url, credentials: signingKey, forcePathStyle: true });
-});
 
 beforeEach(() => () => expectAgreement(stack));
 
@@ -44,6 +40,7 @@ async function aRecordWithImage(table: "users" | "contributors") {
 
 /** Deletes all versions of the objects of an image, as S3 does after 30 days. */
 async function expire(key: string): Promise<void> {
+  const client = s3Of(stack);
   const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket }));
   for (const { Key = "", VersionId } of [...Versions, ...DeleteMarkers])
     if (pairOf(key).includes(Key)) await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
@@ -52,16 +49,15 @@ async function expire(key: string): Promise<void> {
 describe.each(["users", "contributors"] as const)("ops-undo brings back the image of %s", (table) => {
   it("after an update and after a removal, and takes it again", async () => {
     const record = await aRecordWithImage(table);
-    const objects = () => stack.keys();
 
     for (const edit of [record.update, record.remove]) {
       const id = await edit();
       const latest = await record.now();
-      expect(await objects()).not.toContain(record.image);
+      expect(await stack.keys()).not.toContain(record.image);
 
       const first = await undone(stack, id);
       expect(await record.now()).toBe(record.image);
-      expect(await objects()).toEqual(expect.arrayContaining(pairOf(record.image)));
+      expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(record.image)));
       const noted = await notedKeys(stack);
       expect(noted).not.toContain(record.image);
       if (latest) expect(noted).toContain(latest);
@@ -116,11 +112,7 @@ describe("ops-undo and images", () => {
   it("leaves restored images listed when it breaks off before the change", async () => {
     const record = await aRecordWithImage("contributors");
     const id = await record.remove();
-    stack.dataApi.intercept(({ sql }) =>
-      sql?.includes("undo_changes")
-        ? { kind: "error", status: 400, type: "DatabaseErrorException", message: "ERROR: broken; SQLState: XX001" }
-        : undefined,
-    );
+    stack.dataApi.intercept(({ sql }) => (sql?.includes("undo_changes") ? broken : undefined));
 
     await expect(undo(stack, { change: id })).rejects.toThrow();
     stack.dataApi.intercept(undefined);

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -10,12 +10,9 @@ let directory: string;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-deploy-"));
-  for (const [program, code] of [
-    ["npm", 0],
-    ["cdk", 3],
-  ] as const) {
-    await writeFile(join(directory, program), `#!/bin/sh\necho ${program} "$@"\nexit \${FAIL:-${code}}\n`);
-    await chmod(join(directory, program), 0o755);
+  for (const [program, code] of Object.entries({ npm: 0, cdk: 3 })) {
+    const script = `#!/bin/sh\necho ${program} "$@"\nexit \${FAIL:-${code}}\n`;
+    await writeFile(join(directory, program), script, { mode: 0o755 });
   }
 });
 

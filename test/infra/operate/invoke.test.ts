@@ -70,11 +70,11 @@ const locally = (name: string, given: Partial<Invocation> = {}) =>
 const run = (words: string[], env: NodeJS.ProcessEnv = {}) => runScript("infra/operate/invoke.ts", words, { env });
 
 describe("npm run invoke", () => {
-  it("sends a payload and prints the result", async () => {
-    const where = ["--url", gateway.url, "--data", built.outdir];
-    const { code, output } = await run(["ops/tidy", join(built.outdir, "payload.json"), ...where]);
+  const where = () => ["--url", gateway.url, "--data", built.outdir];
 
-    expect({ code, output }).toEqual({ code: 0, output: '{\n  "days": 3\n}\n' });
+  it("sends a payload and prints the result", async () => {
+    const words = ["ops/tidy", join(built.outdir, "payload.json"), ...where()];
+    expect(await run(words)).toMatchObject({ code: 0, output: '{\n  "days": 3\n}\n' });
   });
 
   it.each(["admin-roles-list", "admin-roles/list"])("sends the sample of %s, and unfolds the body", async (name) => {
@@ -95,7 +95,7 @@ describe("npm run invoke", () => {
   });
 
   it("fails when the function does", async () => {
-    const words = ["ops/remove-images", "--url", gateway.url, "--data", built.outdir];
+    const words = ["ops/remove-images", ...where()];
 
     expect(await run(words)).toEqual({ code: 1, output: "", complaint: "RangeError: too far\n" });
     const output = expect.stringMatching(/^{\n {2}"errorType": "RangeError",\n {2}"errorMessage": "too far"/);
@@ -103,11 +103,9 @@ describe("npm run invoke", () => {
   });
 
   it("would send the sample of every function", async () => {
-    for (const name of functionPaths) {
-      await expect(invoke({ name, url: "http://127.0.0.1:9", data: built.outdir }), name).rejects.toThrow(
-        "Nothing listens on http://127.0.0.1:9: is npm start running?",
-      );
-    }
+    const [url, data] = ["http://127.0.0.1:9", built.outdir];
+    const message = `Nothing listens on ${url}: is npm start running?`;
+    for (const name of functionPaths) await expect(invoke({ name, url, data }), name).rejects.toThrow(message);
   });
 
   const otherEvent = '{"resource": "/publishers", "httpMethod": "GET", "requestContext": {}}';
@@ -167,9 +165,8 @@ describe("npm run invoke -- --stage", () => {
 
   it("says in a line that there are no credentials", async () => {
     const nothing = { AWS_ACCESS_KEY_ID: "", AWS_EC2_METADATA_DISABLED: "true", HOME: built.outdir, AWS_PROFILE: "" };
-    const { code, complaint } = await run(["publishers/list", "--stage", "dev"], nothing);
+    const complaint = expect.stringMatching(/^There are no credentials for AWS; set AWS_PROFILE, or sign in: .*\n$/);
 
-    expect(code).toBe(1);
-    expect(complaint).toMatch(/^There are no credentials for AWS; set AWS_PROFILE, or sign in: .*\n$/);
+    expect(await run(["publishers/list", "--stage", "dev"], nothing)).toMatchObject({ code: 1, complaint });
   });
 });
