@@ -324,8 +324,6 @@ describe("ops-merge-contributors refuses, and changes nothing,", () => {
 });
 
 describe("ops-merge-contributors: former slugs", () => {
-  const remove = ({ id }: Entry) => stack.call("admin-contributors/delete", { as: administrator.token, path: { id } });
-
   it("find the kept one, and Content-Location is its path", async () => {
     const [kept, one] = await some(2);
     await merge(kept, [one]);
@@ -356,7 +354,7 @@ describe("ops-merge-contributors: former slugs", () => {
     expect(await found()).toEqual([third.id, third.id]);
     const before = await contents(stack.sql);
 
-    await remove(third);
+    await administrator.call("admin-contributors/delete", { path: { id: third.id } });
 
     expect(await found()).toEqual([404, 404]);
     await undone(stack, await latestChange(stack.sql));
@@ -446,15 +444,12 @@ describe("ops-merge-contributors: all or nothing", () => {
 
   it("beside edits of a merged one: each is made before, or finds nobody", async () => {
     const aliases = ["a", "b", "c", "d"];
+    const headers = { "Content-Type": "application/merge-patch+json" };
     for (let round = 0; round < 10; round++) {
       const [kept, one] = await some(2);
+      const path = { id: one.id };
       const edit = (alias: string) =>
-        stack.call("admin-contributors/edit", {
-          as: administrator.token,
-          path: { id: one.id },
-          body: { added_aliases: [alias] },
-          headers: { "Content-Type": "application/merge-patch+json" },
-        });
+        administrator.call("admin-contributors/edit", { path, headers, body: { added_aliases: [alias] } });
 
       const [, ...edits] = await Promise.all([merge(kept, [one]), ...aliases.map(edit)]);
 

@@ -17,7 +17,7 @@ import { key } from "../../support/environment.ts";
 import { makeLambdaApi } from "../../support/lambda-api.ts";
 import { createDatabase } from "../../support/own-database.ts";
 import { type Reply, useStack } from "../../support/stack.ts";
-import { broken, unchanged } from "../../support/unchanged.ts";
+import { broken as fault, unchanged } from "../../support/unchanged.ts";
 
 /* What tries a stage, a release, and a restored copy of the database. */
 
@@ -80,7 +80,7 @@ describe("ops-smoke", () => {
   });
 
   it("fails when a response is not as declared, and names it", async () => {
-    stack.dataApi.intercept(({ sql }) => (sql?.includes("publishers") ? broken : undefined));
+    stack.dataApi.intercept(({ sql }) => (sql?.includes("publishers") ? fault : undefined));
 
     const error = await errorOf(smokeRequests("public"));
 
@@ -245,10 +245,7 @@ describe("ops-release-on-deploy", () => {
 
   beforeAll(async () => {
     broken = await writeFunctions(sources);
-    versions = new Map([
-      ["2", stack.lambda],
-      ["3", await startLambda(broken)],
-    ]);
+    versions = new Map(Object.entries({ 2: stack.lambda, 3: await startLambda(broken) }));
     const cloudFormation: Api = async (request, response) => {
       if (request.method !== "PUT" || request.url !== "/outcome") return false;
       outcomes.push((await json(request)) as object);
