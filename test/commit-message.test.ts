@@ -1,10 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { expect, it } from "vitest";
 
 /* The hook that CONTRIBUTING.md offers (.githooks/commit-msg). */
 
-const hook = join(import.meta.dirname, "../.githooks/commit-msg");
+const hook = ".githooks/commit-msg";
 
 /** What the hook prints, and "" for a subject that it accepts. */
 function complaintAbout(subject: string): string {

@@ -3,12 +3,11 @@ import { glob, readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 
-const root = join(import.meta.dirname, "..");
-
-async function filesIn(patterns: readonly string[]): Promise<string[]> {
-  const exclude = (path: string) => /(^|\/)(node_modules|dist|cdk\.out|\.local)(\/|$)/.test(relative(root, path));
+/** From the project's root. */
+async function filesIn(...patterns: string[]): Promise<string[]> {
+  const exclude = (path: string) => /(^|\/)(node_modules|dist|cdk\.out|\.local)(\/|$)/.test(relative("", path));
   const files: string[] = [];
-  for await (const file of glob([...patterns], { cwd: root, exclude })) files.push(join(root, file));
+  for await (const file of glob(patterns, { exclude })) files.push(file);
   return files.sort();
 }
 
@@ -37,9 +36,9 @@ async function brokenLinksOf(file: string): Promise<string[]> {
   return (await Promise.all(broken)).flat();
 }
 
-const documents = await filesIn(["*.md", "{functions,infra,lib,test}/**/*.md"]);
+const documents = await filesIn("*.md", "{functions,infra,lib,test}/**/*.md");
 
-describe.each(documents.map((file) => [relative(root, file), file]))("%s", (_, file) => {
+describe.each(documents)("%s", (file) => {
   it("links to what is there", async () => {
     expect(await brokenLinksOf(file)).toEqual([]);
   });
@@ -56,13 +55,13 @@ describe("A comment", () => {
     const citation = /\((?:see )?((?:[\w-]+\/)*README\.md)((?:(?:,| and|;)[^")]*"[^"]+")+)/g;
     const missing: string[] = [];
     let cited = 0;
-    for (const file of await filesIn(["{functions,infra,lib,test}/**/*.{ts,sql}"])) {
+    for (const file of await filesIn("{functions,infra,lib,test}/**/*.{ts,sql}")) {
       for (const [, path = "", sections = ""] of (await read(file)).matchAll(citation)) {
-        const target = path.includes("/") ? join(root, path) : join(dirname(file), path);
+        const target = path.includes("/") ? path : join(dirname(file), path);
         const headings = existsSync(target) ? headingsOf(await read(target)) : [];
         for (const [, section = ""] of sections.matchAll(/"([^"]+)"/g)) {
           cited += 1;
-          if (!headings.includes(section)) missing.push(`${relative(root, file)}: ${path}, "${section}"`);
+          if (!headings.includes(section)) missing.push(`${file}: ${path}, "${section}"`);
         }
       }
     }

@@ -5,28 +5,13 @@ import { growth } from "./growth.ts";
 import { keeps, print, type Row } from "./measure.ts";
 import { withStage } from "./stage.ts";
 
-interface Chapter {
-  readonly title: string;
-  readonly measure: (checkout: string) => Promise<Row[]>;
-}
+type Chapter = readonly [title: string, measure: (checkout: string) => Promise<Row[]>];
 
 const chapters: Readonly<Record<string, Chapter>> = {
-  growth: {
-    title: "Growth a hundredfold: p50 at a million records, compared with 10,000",
-    measure: () => withStage(growth),
-  },
-  http: {
-    title: "Requests a second: the whole local service, compared with node:http and the same statements",
-    measure: compareWithFloor,
-  },
-  faults: {
-    title: "Writes while calls to the Data API fail: none is lost, none is done twice",
-    measure: () => withStage(faults),
-  },
-  checkout: {
-    title: "Lists and slugs, compared with another checkout",
-    measure: compareCheckouts,
-  },
+  growth: ["Growth a hundredfold: p50 at a million records, compared with 10,000", () => withStage(growth)],
+  http: ["Requests a second of the service, compared with node:http and the same statements", compareWithFloor],
+  faults: ["Writes while calls to the Data API fail: none is lost, none is done twice", () => withStage(faults)],
+  checkout: ["Lists and slugs, compared with another checkout", compareCheckouts],
 };
 
 const names = Object.keys(chapters);
@@ -40,7 +25,7 @@ await runCommand({ usage, flags, count: { min: 0, max: names.length } }, async (
   const unknown = requested.filter((each) => !names.includes(each));
   if (unknown.length > 0) throw new UsageError(`There is no chapter ${unknown.join(", ")}`);
   const results: Row[] = [];
-  for (const [name, { title, measure }] of Object.entries(chapters)) {
+  for (const [name, [title, measure]] of Object.entries(chapters)) {
     if (requested.length > 0 && !requested.includes(name)) continue;
     const rows = await measure(checkout);
     print(title, rows);

@@ -10,13 +10,6 @@ export interface Load {
   readonly connections: number;
 }
 
-/** Medians of what two servers need, and of its ratio. */
-interface Pair {
-  readonly ours: number;
-  readonly theirs: number;
-  readonly ratio: number;
-}
-
 /** Many short ones, so that other load on the machine affects both servers alike. */
 const rounds = 7;
 const roundSeconds = 1.5;
@@ -28,12 +21,10 @@ export async function comparison(ours: Server, theirs: Server, load: Load) {
   for (const server of [ours, theirs]) await measure(server, load, warmUpSeconds);
   const measured: Record<"ours" | "theirs", Awaited<ReturnType<typeof measure>>>[] = [];
   for (let round = 0; round < rounds; round++) {
-    measured.push({
-      ours: await measure(ours, load, roundSeconds),
-      theirs: await measure(theirs, load, roundSeconds),
-    });
+    measured.push({ ours: await measure(ours, load, roundSeconds), theirs: await measure(theirs, load, roundSeconds) });
   }
-  const pairOf = (field: "rate" | "node" | "postgres"): Pair => ({
+  /** Medians of what they need, and of its ratio. */
+  const pairOf = (field: "rate" | "node" | "postgres") => ({
     ours: median(measured.map(({ ours }) => ours[field])),
     theirs: median(measured.map(({ theirs }) => theirs[field])),
     ratio: median(measured.map(({ ours, theirs }) => ours[field] / theirs[field])),
@@ -49,7 +40,7 @@ export async function comparison(ours: Server, theirs: Server, load: Load) {
 }
 
 export function rowsOf(what: string, { rate, node, postgres, failed }: Awaited<ReturnType<typeof comparison>>): Row[] {
-  const text = ({ ours, theirs }: Pair) => `${ours.toFixed(0)} to ${theirs.toFixed(0)}`;
+  const text = ({ ours, theirs }: typeof rate) => `${ours.toFixed(0)} to ${theirs.toFixed(0)}`;
   return [
     { what: `${what} (${text(rate)} a second)`, value: rate.ratio, unit: "x" },
     { what: `  Node's CPU a request (${text(node)} µs)`, value: node.ratio, unit: "x" },

@@ -20,15 +20,13 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
+const warmUp = 5;
+
 /**
  * Medians of several pieces of work, in milliseconds. They run in turns, so that other load on the machine affects
  * all of them equally.
  */
-export async function sideBySide(
-  works: readonly (() => Promise<unknown>)[],
-  rounds: number,
-  warmUp = 5,
-): Promise<number[]> {
+export async function sideBySide(works: readonly (() => Promise<unknown>)[], rounds: number): Promise<number[]> {
   const times = works.map((): number[] => []);
   for (let round = -warmUp; round < rounds; round++) {
     for (const [index, work] of works.entries()) {

@@ -1,9 +1,8 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import type { Page } from "playwright-core";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 import { docs } from "../../infra/local/pages/docs.ts";
 import { loopbackOrigins } from "../../infra/local/pages/origins.ts";
@@ -165,7 +164,7 @@ it("GET /docs has a policy that lets the page load nothing from other hosts, and
 });
 
 it("The reference site sends requests to the API, and loads nothing but its own files", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "colophon-reference-"));
+  const directory = await mkdtemp(join(inject("cache"), "reference-"));
   await writeReferenceSite(directory, new URL(`${stack.url}/`));
   const types: Readonly<Record<string, string>> = { ".html": "text/html", ".json": "application/json" };
   const server = createServer(async ({ url = "" }, response) => {
@@ -191,5 +190,4 @@ it("The reference site sends requests to the API, and loads nothing but its own 
     expect(errors).toEqual([]);
   }
   await close();
-  await rm(directory, { recursive: true });
 });

@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { runningPostgres } from "../../infra/aws-local/postgres/cluster.ts";
@@ -9,6 +7,7 @@ import { copyEndpoint } from "../../infra/endpoint/new.ts";
 import { readCredentials } from "../../infra/local/credentials.ts";
 import { openDatabase } from "../support/database.ts";
 import { copyProject } from "../support/project-copy.ts";
+import { runScript } from "../support/script.ts";
 import { type ServiceProcess, startProcess } from "../support/service-process.ts";
 
 let project: string;
@@ -25,11 +24,9 @@ afterAll(async () => {
 
 /** Runs a program of the copy. */
 async function run(file: string, ...words: string[]): Promise<string> {
-  const program = promisify(execFile)(process.execPath, [join(project, file), ...words], { cwd: project });
-  const { stdout } = await program.catch(({ stdout, stderr }) => {
-    throw new Error(`${stdout}${stderr}`);
-  });
-  return stdout;
+  const { code, output, complaint } = await runScript(join(project, file), words, { cwd: project });
+  if (code !== 0) throw new Error(`${output}${complaint}`);
+  return output;
 }
 
 /** What `npm run new` does for these words. Returns the files that it has written or extended. */
@@ -103,9 +100,8 @@ describe("npm run new", () => {
       "lib/queries/statements/admin-roles/praise.sql",
     ]);
     const others = "POST /admin-permissions/invent --like admin-permissions/add";
-    expect(await run("infra/endpoint/new.ts", ...others.split(" "))).toMatch(
-      /^events\/admin-permissions\/invent.json$/m,
-    );
+    const written = await run("infra/endpoint/new.ts", ...others.split(" "));
+    expect(written).toMatch(/^events\/admin-permissions\/invent.json$/m);
     await copy("GET /publishers/newest/first --like publishers/list");
     await copy("DELETE /admin-permissions/forget/{id} --like admin-permissions/delete");
   });
@@ -189,10 +185,8 @@ describe("npm run new", () => {
     const patch = "application/merge-patch+json";
     expect((await ask("POST", `/admin-contributors/edit/${id}`, { born: "1960-01-02" }, patch)).status).toBe(200);
 
-    expect(await sql`select tag from stale_tags order by tag`).toEqual([
-      { tag: `contributor-${id}` },
-      { tag: "contributors" },
-    ]);
+    const stale = await sql`select tag from stale_tags order by tag`;
+    expect(stale.map(({ tag }) => tag)).toEqual([`contributor-${id}`, "contributors"]);
     await sql.end();
     const [change] = (await invoke("ops-list-changes", { record: `contributor/${id}`, limit: 1 })).changes;
     expect(change).toMatchObject({ name: "Naoki Newcomer", what: ['born none → "1960-01-02"'] });

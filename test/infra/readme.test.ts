@@ -1,10 +1,10 @@
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
 import { parseWords, UsageError } from "../../infra/command/command.ts";
 import { eventOf, functionPathOf } from "../../infra/command/event.ts";
@@ -12,13 +12,12 @@ import { syntax as invokeSyntax } from "../../infra/operate/invoke.ts";
 import { stageNamed } from "../../infra/operate/stage.ts";
 import { settings } from "../../infra/stages.ts";
 import manifest from "../../package.json" with { type: "json" };
-import { type Recording, recordShell } from "../support/shell-recorder.ts";
+import { recordShell } from "../support/shell-recorder.ts";
 import { functions, stacks, synthesis } from "./stacks/synthesis.ts";
 
-const root = join(import.meta.dirname, "../..");
 /** What operators read: the README, and the pages beside it. */
 const names = ["README", "costs", "edge", "pipeline", "restore", "sign-in", "take-downs"];
-const pages = await Promise.all(names.map((name) => readFile(join(root, "infra", `${name}.md`), "utf8")));
+const pages = await Promise.all(names.map((name) => readFile(`infra/${name}.md`, "utf8")));
 const readme = pages.join("\n");
 
 /** The sections with commands: heading, and all commands as one script. */
@@ -37,30 +36,21 @@ function scriptOf(section: string): string {
 /* What readers set by themselves: the output `Url` without its slash, a session's token, a pool of users and its client. */
 const variables = { URL: "https://api.example.com", TOKEN: "token", POOL: "eu-central-1_a", CLIENT: "1a2b" };
 
-const recordings = new Map<string, Recording>();
-
-beforeAll(async () => {
-  await Promise.all(
-    sections.map(async ([heading, script]) => recordings.set(heading, await recordShell(script, variables))),
-  );
-});
-
-const commands = () => [...recordings.values()].flatMap((each) => each.commands);
+const recorded = sections.map(async ([heading, script]) => [heading, await recordShell(script, variables)] as const);
+const recordings = new Map(await Promise.all(recorded));
+const commands = [...recordings.values()].flatMap((each) => each.commands);
 
 /** The words behind these, wherever a command has them. */
 const wordsAfter = (...begin: string[]): string[][] =>
-  commands()
-    .filter((words) => begin.every((word, at) => words[at] === word))
-    .map((words) => words.slice(begin.length));
+  commands.filter((words) => begin.every((word, at) => words[at] === word)).map((words) => words.slice(begin.length));
 
 /** Calls of this project's commands: name, and the words behind it. */
-const ownCalls = () =>
-  wordsAfter("npm").flatMap(([first = "", ...rest]) => {
-    const [name = "", separator = "--", ...words] =
-      first === "run" ? rest.filter((each) => each !== "-s") : [first, ...rest];
-    expect(separator, name).toBe("--");
-    return ["ci", "test", "deploy"].includes(name) ? [] : [{ name, words }];
-  });
+const ownCalls = wordsAfter("npm").flatMap(([first = "", ...rest]) => {
+  const [name = "", separator = "--", ...words] =
+    first === "run" ? rest.filter((each) => each !== "-s") : [first, ...rest];
+  expect(separator, name).toBe("--");
+  return ["ci", "test", "deploy"].includes(name) ? [] : [{ name, words }];
+});
 
 describe("The operators' README", () => {
   it("has at most 500 lines", () => {
@@ -75,18 +65,18 @@ describe("The operators' README", () => {
     const prerequisites = ["npm", "npx", "git", "aws", "jq"];
     const everywhere = ["awk", "curl", "cut", "date", "head", "sleep", "sort", "zcat"];
 
-    expect(new Set(commands().map(([program]) => program))).toEqual(new Set([...prerequisites, ...everywhere]));
+    expect(new Set(commands.map(([program]) => program))).toEqual(new Set([...prerequisites, ...everywhere]));
   });
 
   it("calls this project's commands with words that they understand, and stages that there are", async () => {
-    const problems = await Promise.all(ownCalls().map(problemOf));
+    const problems = await Promise.all(ownCalls.map(problemOf));
 
     expect(problems.flatMap((each) => each ?? [])).toEqual([]);
     expect(problems.length).toBeGreaterThan(15);
   });
 
   it("invokes functions with what they accept", async () => {
-    const calls = ownCalls().filter(({ name, words }) => name === "invoke" && words.length > 0);
+    const calls = ownCalls.filter(({ name, words }) => name === "invoke" && words.length > 0);
     for (const { words } of calls) {
       const [given = "", payload] = parseWords(invokeSyntax, words).positionals;
       await eventOf(functionPathOf(given), payload);
@@ -122,20 +112,16 @@ describe("The operators' README", () => {
   });
 
   const all = (pattern: RegExp): string[] => [...new Set(readme.match(pattern))];
+  const templates = stacks.map(synthesis.template);
   const named = (type: string, property: string): string[] =>
-    stacks.flatMap((each) =>
-      synthesis
-        .template(each)
-        .each(type)
-        .map((its) => its[property]),
-    );
+    templates.flatMap(({ each }) => each(type).map((its) => its[property]));
   const outputsOf = (names: readonly string[]) =>
     names.flatMap((each) => Object.keys(synthesis.template(each).Outputs));
 
   it("names files that are there", () => {
     const files = all(/\b(?:events|functions|infra|lib|test)\/[\w./-]*\w/g);
 
-    expect(files.filter((each) => !existsSync(join(root, each)))).toEqual([]);
+    expect(files.filter((each) => !existsSync(each))).toEqual([]);
   });
 
   it("names stacks, functions, alarms, dashboards and vaults that are there", () => {
@@ -172,13 +158,8 @@ describe("The operators' README", () => {
   it("names every alarm, saved query and output", () => {
     const alarms = named("CloudWatch::Alarm", "AlarmName").filter((each) => each.startsWith("colophon-prod"));
     const queries = named("Logs::QueryDefinition", "Name").map((each) => each.replace(/.*\//, ""));
-    const expected = [
-      ...alarms,
-      ...queries,
-      ...outputsOf(settings.stages.map(({ name }) => `colophon-${name}`)).filter(
-        (each) => !each.startsWith("RestApiEndpoint"),
-      ),
-    ];
+    const outputs = outputsOf(settings.stages.map(({ name }) => `colophon-${name}`));
+    const expected = [...alarms, ...queries, ...outputs.filter((each) => !each.startsWith("RestApiEndpoint"))];
 
     const rows = readme.split("\n").filter((line) => /^ *\|/.test(line));
     expect(expected.filter((each) => !rows.some((row) => row.includes(`\`${each}\``)))).toEqual([]);
@@ -192,7 +173,7 @@ describe("The operators' README", () => {
 });
 
 it("The table of limits has the settings of prod", async () => {
-  const page = await readFile(join(root, "lib/contract/README.md"), "utf8");
+  const page = await readFile("lib/contract/README.md", "utf8");
   const { streams, publicRecords, firewall } = settings.stages.find(({ name }) => name === "prod") ?? {};
 
   for (const limit of [streams?.concurrent, publicRecords?.concurrent, firewall?.requestsPerAddressIn5Minutes])
@@ -207,7 +188,7 @@ async function problemOf({ name, words }: { name: string; words: string[] }): Pr
   const [, file] = /^node (\S+)$/.exec(scripts[name] ?? "") ?? [];
   if (file === undefined) return `There is no command ${name}`;
   if (words.length === 0) return undefined;
-  const { syntax } = await import(join(root, file));
+  const { syntax } = await import(resolve(file));
   try {
     const { values } = parseWords(syntax, words);
     if (typeof values.stage === "string") stageNamed(values.stage);
@@ -220,7 +201,7 @@ async function problemOf({ name, words }: { name: string; words: string[] }): Pr
 
 /** The flags of a command of the CDK, as it prints them, and whether a value follows. */
 async function flagsOfCdk(name: string): Promise<[string, Map<string, boolean>]> {
-  const { stdout } = await promisify(execFile)(join(root, "node_modules/.bin/cdk"), [name, "--help"], { cwd: root });
+  const { stdout } = await promisify(execFile)("node_modules/.bin/cdk", [name, "--help"]);
   const flags = stdout.split(/\n +(?=-)/).flatMap((entry) => {
     const hasValue = /\[(?:string|number|array)\]/.test(entry);
     return (entry.match(/(?<=^|, +)--?[a-zA-Z][\w-]*/g) ?? []).map((flag) => [flag, hasValue] as const);
@@ -230,11 +211,11 @@ async function flagsOfCdk(name: string): Promise<[string, Map<string, boolean>]>
 
 /** The AWS CLI that comes with the CDK (version 1) parses the commands, and sends nothing. */
 async function problemsOfAws(calls: readonly (readonly string[])[]): Promise<readonly (string | null)[]> {
-  const layer = join(root, "node_modules/@aws-cdk/asset-awscli-v1/lib/layer.zip");
+  const layer = "node_modules/@aws-cdk/asset-awscli-v1/lib/layer.zip";
   const unpacked = await cachedFolder("aws-cli", ["package-lock.json"], (folder) =>
     promisify(execFile)("python3", ["-m", "zipfile", "-e", layer, folder]),
   );
-  const child = spawn("python3", [join(import.meta.dirname, "aws-cli.py")], { stdio: ["pipe", "pipe", "inherit"] });
-  child.stdin.end(JSON.stringify({ modules: join(unpacked, "awscli"), commands: calls }));
+  const child = spawn("python3", ["test/infra/aws-cli.py"], { stdio: ["pipe", "pipe", "inherit"] });
+  child.stdin.end(JSON.stringify({ modules: `${unpacked}/awscli`, commands: calls }));
   return JSON.parse(await text(child.stdout));
 }

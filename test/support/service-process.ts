@@ -7,8 +7,6 @@ import { vi } from "vitest";
 import { freePort } from "../../infra/aws-local/http/free-port.ts";
 import { copyEmptyCluster } from "./own-postgres.ts";
 
-const root = join(import.meta.dirname, "../..");
-
 export type ServiceProcess = Awaited<ReturnType<typeof startProcess>>;
 
 export interface ServiceProcessOptions {
@@ -28,7 +26,7 @@ export interface ServiceProcessOptions {
  * @throws an error with its output when it ends before
  */
 export async function startProcess({
-  project = root,
+  project = ".",
   port,
   directory: earlier,
   uploads = false,

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { inject } from "vitest";
 
 /** Every program is missing, and this runs instead: it notes the words, takes the input, and prints a number as long as the shortest ARN. */
 const prelude = `
@@ -14,31 +14,25 @@ command_not_found_handle() {
 }
 `;
 
-export interface Recording {
-  /** The words of each program that was called, its name first. */
-  readonly commands: readonly (readonly string[])[];
-  /** What bash complained about: syntax, or a variable that is not set. */
-  readonly complaint: string;
-}
-
 /** Runs a script in bash, in which no program can do anything, and records what it calls. */
-export async function recordShell(script: string, variables: Readonly<Record<string, string>>): Promise<Recording> {
-  const directory = await mkdtemp(join(tmpdir(), "colophon-shell-"));
-  try {
-    const record = join(directory, "record");
-    const complaint = await new Promise<string>((resolve) => {
-      const child = execFile(
-        "bash",
-        ["--norc", "-c", `${prelude}\n${script}`],
-        { cwd: directory, env: { ...variables, RECORD: record } },
-        (error, _, stderr) => resolve(stderr.replace(/^.*Broken pipe\n/gm, "") || (error?.message ?? "")),
-      );
-      child.stdin?.end();
-    });
-    return { commands: commandsOf(await readFile(record, "utf8").catch(() => "")), complaint };
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+export async function recordShell(script: string, variables: Readonly<Record<string, string>>) {
+  const directory = await mkdtemp(join(inject("cache"), "shell-"));
+  const record = join(directory, "record");
+  const complaint = await new Promise<string>((resolve) => {
+    const child = execFile(
+      "bash",
+      ["--norc", "-c", `${prelude}\n${script}`],
+      { cwd: directory, env: { ...variables, RECORD: record } },
+      (error, _, stderr) => resolve(stderr.replace(/^.*Broken pipe\n/gm, "") || (error?.message ?? "")),
+    );
+    child.stdin?.end();
+  });
+  return {
+    /** The words of each program that was called, its name first. */
+    commands: commandsOf(await readFile(record, "utf8").catch(() => "")),
+    /** What bash complained about: syntax, or a variable that is not set. */
+    complaint,
+  };
 }
 
 function commandsOf(record: string): string[][] {

@@ -5,14 +5,7 @@ import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-g
 import { lambdaOf } from "../../../infra/aws-local/test/rest-api.ts";
 import { send } from "../../../infra/aws-local/test/send.ts";
 import { settings } from "../../../infra/stages.ts";
-import {
-  type Declaration,
-  functionName,
-  isNavigation,
-  isPublic,
-  methodsOf,
-  routesOf,
-} from "../../../lib/contract/declare.ts";
+import { functionName, isNavigation, isPublic, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { exposedHeaders } from "../../../lib/contract/headers.ts";
 
@@ -34,9 +27,9 @@ const functions = Object.fromEntries(
 );
 
 const sample = (path: string) => path.replace(/\{\w+\}/, "1");
-const routesFor = (each: Declaration) =>
-  routesOf(each).flatMap((path) => methodsOf(each).map((method) => ({ method, path, declaration: each })));
-const routes = endpoints.flatMap(routesFor);
+const routes = endpoints.flatMap((declaration) =>
+  routesOf(declaration).flatMap((path) => methodsOf(declaration).map((method) => ({ method, path, declaration }))),
+);
 
 /** That of the stage's edge. */
 const apiKey = "the-key-that-the-edge-sends";
@@ -102,13 +95,9 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
         const administrative = isAllowed
           ? { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", ...allowed }
           : {};
-        expect({ path, origin, headers }).toEqual({
-          path,
-          origin,
-          headers: arePublic
-            ? { "access-control-allow-origin": "*", ...allowed }
-            : { vary: "Origin", ...administrative },
-        });
+        const toAll = { "access-control-allow-origin": "*", ...allowed };
+        const expected = arePublic ? toAll : { vary: "Origin", ...administrative };
+        expect({ path, origin, headers }).toEqual({ path, origin, headers: expected });
       }
     }
     expect(await request("OPTIONS", "/contributors")).toMatchObject({ status: 204, body: "" });

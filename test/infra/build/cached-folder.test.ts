@@ -1,10 +1,9 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { cachedFolder } from "../../../infra/build/cached-folder.ts";
 
-const root = join(import.meta.dirname, "../../..");
-const cache = join(root, "node_modules/.cache/colophon");
+const cache = "node_modules/.cache/colophon";
 let folder: string;
 let name: string;
 let times: number;
@@ -27,7 +26,7 @@ const others = async () => (await readdir(cache)).filter((entry) => entry.starts
 
 /** Copies the input, and edits it first as often as it is told to. */
 const make = (edits = 0) =>
-  cachedFolder(name, [relative(root, folder)], async (draft) => {
+  cachedFolder(name, [folder], async (draft) => {
     times += 1;
     const text = await readFile(join(folder, "input.ts"), "utf8");
     if (times <= edits) await edit(`${text}, edited`);
@@ -65,7 +64,7 @@ it("is removed when two newer ones are there and no process uses it", async () =
     return basename(await make());
   };
   // Another folder's name begins like its own.
-  const longer = await cachedFolder(`${name}-longer`, [relative(root, folder)], (draft) => mkdir(draft));
+  const longer = await cachedFolder(`${name}-longer`, [folder], (draft) => mkdir(draft));
   for (const each of [longer, join(cache, await makeOf("first"))]) await utimes(each, longAgo, longAgo);
   const [second, third] = [await makeOf("second"), await makeOf("third")];
   const fourth = await makeOf("fourth");

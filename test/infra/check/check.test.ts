@@ -44,14 +44,8 @@ async function check(first: string, second: string) {
   await writeFile(join(project, "a.json"), first);
   await writeFile(join(project, "b.json"), second);
   const { output, ...rest } = await runScript(join(project, "program.ts"), [], { cwd: project });
-  return {
-    ...rest,
-    output: output
-      .replace(/[\d.]+ s$/gm, "1.0 s")
-      .trimEnd()
-      .split("\n")
-      .sort(),
-  };
+  const lines = output.trimEnd().split("\n");
+  return { ...rest, output: lines.map((line) => line.replace(/[\d.]+ s$/, "1.0 s")).sort() };
 }
 
 describe("npm run check", () => {
@@ -79,38 +73,20 @@ describe("npm run check", () => {
   });
 
   it("finds names that do not exist, JSON with blanks and outdated statements, each at its place", async () => {
-    const inChange = await edit(
-      "lib/changes/edit-role.sql",
-      "permission_id) select target",
-      "permision_id) select target",
-    );
-    const afterInto = await edit(
-      "lib/changes/link-identity.sql",
-      "username) = identity_key",
-      "usename) = identity_key",
-    );
+    const inChange = await edit("lib/changes/edit-role.sql", "permission_id) select", "permision_id) select");
+    const afterInto = await edit("lib/changes/link-identity.sql", "username) = identity", "usename) = identity");
     const inDeclaration = await edit("lib/changes/edit-user.sql", "request.target", "request.targett");
-    const inQuery = await edit(
-      "lib/queries/publishers.ts",
-      "website, '') as website, coalesce(head",
-      "webside, '') as website, coalesce(head",
-    );
+    const website = ", '') as website, coalesce(head";
+    const inQuery = await edit("lib/queries/publishers.ts", `website${website}`, `webside${website}`);
     const inFragment = await edit("lib/queries/fragments/lists.ts", "scope in", "scop in");
-    await edit(
-      "lib/queries/roles.ts",
-      "_{permissions} as".replace("_", "$"),
-      "(select json_agg(json_build_object('id', id)) from permissions) as",
-    );
+    const withBlanks = "(select json_agg(json_build_object('id', id)) from permissions) as";
+    await edit("lib/queries/roles.ts", "_{permissions} as".replace("_", "$"), withBlanks);
 
     const { code, complaint } = await runScript(join(project, "infra/check/database.ts"), [], { cwd: project });
 
+    const found = complaint.split("\n").filter((line) => /^(lib|functions)/.test(line));
     expect(code).toBe(1);
-    expect(
-      complaint
-        .split("\n")
-        .filter((line) => /^(lib|functions)/.test(line))
-        .sort(),
-    ).toEqual(
+    expect(found.sort()).toEqual(
       [
         `${inChange}: column "permision_id" of relation "role_permissions" does not exist`,
         `${afterInto}: column "usename" does not exist`,

@@ -1,8 +1,7 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile } from "node:fs/promises";
 import { connect } from "node:net";
-import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { ReadStream } from "node:tty";
@@ -14,8 +13,7 @@ import { confirm } from "../../../infra/command/confirm.ts";
 import { visible } from "../../../infra/command/print.ts";
 import { syntax } from "../../../infra/smoke/smoke.ts";
 import manifest from "../../../package.json" with { type: "json" };
-
-const root = join(import.meta.dirname, "../../..");
+import { runProgram, runScript } from "../../support/script.ts";
 
 /** The commands that run a program of this project: name, and file. Those of aws-local have tests beside them. */
 const commands = Object.entries(manifest.scripts).flatMap(([name, script]) => {
@@ -25,21 +23,11 @@ const commands = Object.entries(manifest.scripts).flatMap(([name, script]) => {
     : [];
 });
 
-/** Runs a program with these words. */
-const run = (program: string, ...words: string[]) =>
-  new Promise<{ code: number; output: string; complaint: string }>((resolve) => {
-    execFile(program, words, { cwd: root }, (error, output, complaint) => {
-      resolve({ code: Number(error?.code ?? 0), output, complaint });
-    });
-  });
-
-const runNode = (...words: string[]) => run(process.execPath, ...words);
-
 describe("Every command", () => {
   it.concurrent.each(commands)("prints its usage when asked, or beside an unknown flag: %s", async (name, file) => {
     // Another program gets the flags of a deployment, and takes seconds.
     const isStrict = name !== "npm run deploy";
-    const { code, output, complaint } = await runNode(file, isStrict ? "--hepl" : "--help");
+    const { code, output, complaint } = await runScript(file, [isStrict ? "--hepl" : "--help"]);
 
     expect(code).toBe(isStrict ? 1 : 0);
     if (isStrict) expect(complaint).toContain(`Unknown flag --hepl; did you mean --help?\n\n${name}`);
@@ -62,7 +50,7 @@ describe("Every command", () => {
     ["run import none.jsonl --dry-run --stage prod", "Write: npm run import -- none.jsonl --dry-run --stage prod\n"],
     ["run rollback --dry-run -- --stage nowhere --dry-run", "There is no stage nowhere"],
   ])("says the right form when npm keeps a flag that is not behind --: npm %s", async (words, form) => {
-    expect((await run("npm", ...words.split(" "))).complaint).toContain(form);
+    expect((await runProgram("npm", words.split(" "))).complaint).toContain(form);
   });
 
   it("ends without an error when nobody reads on", async () => {
@@ -72,7 +60,7 @@ describe("Every command", () => {
       await runCommand({ usage: "npm run x" }, async () => {
         for (let line = 0; line < 100_000; line++) print("line");
       });`;
-    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { cwd: root });
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", program]);
     child.stdout.once("data", () => child.stdout.destroy());
 
     const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
@@ -89,9 +77,9 @@ it.each<[string, () => Promise<unknown>, string]>([
   ],
   ["ENOENT", () => readFile("/nowhere/file"), "There is no file or directory /nowhere/file"],
   ["ENOENT of a program", async () => (await once(spawn("/none"), "error"))[0], "There is no program /none"],
-  ["EEXIST", () => mkdir(root), `${root} exists already`],
-  ["EISDIR", () => readFile(root), "The path is a directory, not a file"],
-  ["ENOTDIR", () => readFile(join(root, "package.json/x")), `${root}/package.json/x is not in a directory`],
+  ["EEXIST", () => mkdir("infra"), "infra exists already"],
+  ["EISDIR", () => readFile("infra"), "The path is a directory, not a file"],
+  ["ENOTDIR", () => readFile("package.json/x"), "package.json/x is not in a directory"],
   ["zod", async () => z.safeParse(z.object({ a: z.number() }), { a: "b" }).error, "Unexpected response: a: "],
 ])("An error of the system is a sentence: %s", async (_, fail, sentence) => {
   expect(messageOf(await fail().catch((error) => error))).toContain(sentence);

@@ -50,12 +50,11 @@ describe("scale", () => {
 
     const added = (await counts()).map((count, index) => count - (before[index] ?? 0));
     expect(added).toEqual([800, 80, 400, 400, 8, 400]);
-    expect(
-      await db`
+    const withoutSeries = await db`
       select from contributors
       where slug like 'made-up-%' and not exists (select from series_contributors where contributor_id = contributors.id)
-    `,
-    ).toHaveLength(0);
+    `;
+    expect(withoutSeries).toHaveLength(0);
   });
 
   it("leaves out a contributor whose name is taken, and counts them exactly", async () => {

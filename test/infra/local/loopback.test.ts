@@ -109,13 +109,8 @@ describe("The origins of this machine", () => {
     const headers = { Origin };
 
     const preflight = await send(stack.url, `/admin-roles/edit/${id}`, { method: "OPTIONS", headers });
-    const request = {
-      as: (await anAdministrator(stack.sql)).token,
-      path: { id },
-      body: { name: `New ${id}` },
-      headers,
-    };
-    const change = await stack.call("admin-roles/edit", request);
+    const as = (await anAdministrator(stack.sql)).token;
+    const change = await stack.call("admin-roles/edit", { as, path: { id }, body: { name: `New ${id}` }, headers });
 
     expect([preflight.headers[allowed] ?? null, change.status, change.headers.get(allowed)]).toEqual(
       isIncluded ? [Origin, 200, Origin] : [null, 403, null],

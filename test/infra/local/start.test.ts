@@ -70,28 +70,21 @@ describe("npm start", () => {
     // No setting is about other pages of this machine.
     await send(service.url, "/docs/openapi.json", { headers: { Origin: "http://panel.test:4500" } });
 
-    await expect
-      .poll(service.output)
-      .toContain("Refused a page of the origin null: only a page with an origin of its own");
+    const ofNull = "Refused a page of the origin null: only a page with an origin of its own";
+    await expect.poll(service.output).toContain(ofNull);
     await call("/publishers");
     // The output is no terminal.
     await expect.poll(service.output).toMatch(/^\{"level":"info",.*"path":"\/publishers","status":200.*\}$/m);
-    expect(
-      service
-        .output()
-        .split("\n")
-        .filter((line) => line.includes("http://")),
-    ).toEqual([
+    const lines = service.output().split("\n");
+    expect(lines.filter((line) => line.includes("http://"))).toEqual([
       `Refused a page of the origin ${refused}: npm start -- --origin ${refused} ` +
         '(on AWS "allowedOrigins" in infra/stages.ts) would allow it',
     ]);
   });
 
   it("has all changes that were answered with 200 after it was killed and started again", async () => {
-    const added = await call("/admin-permissions/add", {
-      method: "POST",
-      body: JSON.stringify({ name: "kept", description: "Survives" }),
-    });
+    const body = JSON.stringify({ name: "kept", description: "Survives" });
+    const added = await call("/admin-permissions/add", { method: "POST", body });
     const loggedOut = await call("/admin-users/logout/2", { method: "POST" });
     process.kill(service.pid ?? 0, "SIGKILL");
     await service.ended;

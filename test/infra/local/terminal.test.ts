@@ -9,7 +9,6 @@ import { readable } from "../../../infra/local/log.ts";
 import { openDatabase } from "../../support/database.ts";
 import { type ServiceProcess, startProcess } from "../../support/service-process.ts";
 
-const root = join(import.meta.dirname, "../../..");
 const time = new Date(2026, 10, 22, 18, 5, 9).toISOString();
 const line = (fields: object) => readable(JSON.stringify({ time, requestId: "r-1", ...fields }));
 
@@ -121,7 +120,7 @@ describe("npm start in a terminal, without the demo data, and with a debugger", 
     const [{ location }] = paused.params.callFrames;
     const map = new SourceMap(JSON.parse(await readFile(`${bundle}.map`, "utf8")));
     const source = "lib/queries/publishers.ts";
-    const code = (await readFile(join(root, source), "utf8")).split("\n");
+    const code = (await readFile(source, "utf8")).split("\n");
     const first = code.findIndex((line) => line.startsWith("export const find"));
     expect(location.scriptId).toBe(script.scriptId);
     // V8 stops where it next can, which may be a line or two within the same statement.
@@ -151,9 +150,8 @@ describe("npm start in a terminal, without the demo data, and with a debugger", 
       .split("\n");
 
     expect(lines.filter((line) => line.endsWith(" ms"))).toEqual(["404 GET /nowhere 1 ms", "500 GET /publishers 1 ms"]);
-    expect(lines[1]).toMatch(
-      /^error 500 publishers-list DatabaseErrorException: ERROR: relation "publishers" does not exist/,
-    );
+    const error = /^error 500 publishers-list DatabaseErrorException: ERROR: relation "publishers" does not exist/;
+    expect(lines[1]).toMatch(error);
     expect(lines).toContainEqual(expect.stringMatching(/^ {4}at .*lib\/data-api\/client\.ts:\d+:\d+\)?$/));
   });
 

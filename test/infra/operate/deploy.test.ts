@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, expect, inject, it } from "vitest";
 import { type Api, serveApis } from "../../support/aws-apis.ts";
 import { runScript } from "../../support/script.ts";
 
@@ -9,19 +8,15 @@ import { runScript } from "../../support/script.ts";
 let directory: string;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "colophon-deploy-"));
+  directory = await mkdtemp(join(inject("cache"), "deploy-"));
   for (const [program, code] of Object.entries({ npm: 0, cdk: 3 })) {
     const script = `#!/bin/sh\necho ${program} "$@"\nexit \${FAIL:-${code}}\n`;
     await writeFile(join(directory, program), script, { mode: 0o755 });
   }
 });
 
-afterAll(() => rm(directory, { recursive: true }));
-
 const deploy = (words: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-  runScript("infra/operate/deploy.ts", words, {
-    env: { ...env, PATH: `${directory}${delimiter}${process.env.PATH}` },
-  });
+  runScript("infra/operate/deploy.ts", words, { env: { ...env, PATH: `${directory}:${process.env.PATH}` } });
 
 it("packages, hands its words to the CDK, and ends as that does", async () => {
   const output = "npm run package\ncdk deploy --exclusively colophon-dev\n";

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
 import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
 import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
@@ -30,7 +30,6 @@ const streamList: Api = ({ url = "" }, response) => {
   if (isList) response.end(streamed);
   return isList;
 };
-let apis: Awaited<ReturnType<typeof serveApis>>;
 
 beforeAll(async () => {
   built = await writeFunctions({
@@ -47,18 +46,15 @@ beforeAll(async () => {
   });
   const lambda = await startLambda(built);
   const functions = invokeApi(lambda, key, new Map([["live", await startLambda(live)]]));
-  apis = await serveApis(["LAMBDA"], [streamList, lambdaApi.result, functions]);
+  const apis = await serveApis(["LAMBDA"], [streamList, lambdaApi.result, functions]);
   gateway = await startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key)] });
   await writeCredentials(built.outdir, key);
   await writeFile(join(built.outdir, "payload.json"), '{"days":3}');
   lambdaApi.functions.set("colophon-prod-contributors-list", { versions: [], live: { FunctionVersion: "7" } });
-  return async () => await live.remove();
-});
-
-afterAll(async () => {
-  await apis.close();
-  await gateway.close();
-  await built.remove();
+  return async () => {
+    for (const { close } of [apis, gateway]) await close();
+    for (const { remove } of [live, built]) await remove();
+  };
 });
 
 beforeEach(() => built.forget());
@@ -108,15 +104,12 @@ describe("npm run invoke", () => {
     for (const name of functionPaths) await expect(invoke({ name, url, data }), name).rejects.toThrow(message);
   });
 
+  const bothMissing = /^Invalid payload: username: .* received undefined; days: .* received undefined$/;
   const otherEvent = '{"resource": "/publishers", "httpMethod": "GET", "requestContext": {}}';
   it.each<[string, Partial<Invocation>, string | RegExp]>([
     ["ops-nothing", {}, "There is no function ops-nothing. There are:\n  admin-contributors/add\n"],
     ["ops-import-", {}, "There is no function ops-import-; did you mean ops-import?"],
-    [
-      "ops/issue-refresh-token",
-      { payload: "{}" },
-      /^Invalid payload: username: .* received undefined; days: .* received undefined$/,
-    ],
+    ["ops/issue-refresh-token", { payload: "{}" }, bothMissing],
     ["ops/import", { payload: '{"source": "", "z": 1}' }, /source: Too small: .*; Unrecognized key: "z"/],
     ["admin-roles/list", { payload: otherEvent }, "no event of admin-roles/list, which serves GET /admin-roles"],
     ["ops/tidy", { data: "nowhere" }, "There are no credentials in nowhere: is npm start running?"],

@@ -21,6 +21,7 @@ function issuesWith(changes: Changes): string[] | undefined {
 const [dev, prod] = settings.stages;
 const noEdge = { "stages.1.edge": undefined };
 const none = { concurrent: null };
+const mayReserve = [0, 1].flatMap((at) => ["streams", "publicRecords", "images"].map((each) => `stages.${at}.${each}`));
 const second = { ...prod, name: "second" };
 const { imageCertificate: _, imageBackupRegion: __, edge: ___, signIn: ____, ...direct } = second;
 const website = { ...direct, name: "website", uploads: false };
@@ -32,8 +33,7 @@ const reserving = (concurrency: number): Changes => ({
   "stages.1.publicRecords": {},
   "stages.1.signIn.concurrent": 4,
 });
-const inSignIn = (part: Changes): Changes =>
-  Object.fromEntries(Object.entries(part).map(([name, value]) => [`stages.1.signIn.${name}`, value]));
+const inSignIn = (part: Changes): Changes => ({ "stages.1.signIn": { ...prod?.signIn, ...part } });
 /** Locks the vault of a database's copies; prod's are kept for 14 days. */
 const lock = (database: 0 | 1, part: object = {}): Changes => ({
   [`databases.${database}.backupLock`]: { mode: "compliance", daysMin: 7, ...part },
@@ -58,9 +58,7 @@ describe("Settings", () => {
       "no concurrency in a small account",
       {
         "account.concurrency": 10,
-        ...Object.fromEntries(
-          [0, 1].flatMap((at) => ["streams", "publicRecords", "images"].map((each) => [`stages.${at}.${each}`, none])),
-        ),
+        ...Object.fromEntries(mayReserve.map((place) => [place, none])),
         ...inSignIn(none),
       },
     ],
@@ -110,11 +108,7 @@ describe("Settings", () => {
       ...[undefined, "colprod", "hnb659fds"].map(pipelineWith),
     ],
     ["databases.0.qualifier: one to ten", pipelineWith("col*"), pipelineWith("")],
-    [
-      "signIn.issuer: ",
-      inSignIn({ issuer: "http://accounts.example.com" }),
-      inSignIn({ issuer: "https://example.com?tenant=1" }),
-    ],
+    ["signIn.issuer: ", ...["http://a.example.com", "https://a.test?tenant=1"].map((issuer) => inSignIn({ issuer }))],
     // Without its last six characters it would be no right to the secret.
     [
       "signIn.clientSecretArn: a secret's whole ARN",
@@ -144,12 +138,8 @@ describe("Settings", () => {
     ["one.github.io", "two.github.io", undefined],
   ])("know whether %s and admin.%s are one site, where more than two parts make it", (api, other, site) => {
     const panel = `https://admin.${other}`;
-    const issues = (changes: Changes) =>
-      issuesWith({
-        "stages.1.edge.domain": api,
-        "stages.1.allowedOrigins": [panel],
-        ...inSignIn({ panel, ...changes }),
-      });
+    const place = { "stages.1.edge.domain": api, "stages.1.allowedOrigins": [panel] };
+    const issues = (changes: Changes) => issuesWith({ ...place, ...inSignIn({ panel, ...changes }) });
     const [right, wrong] = site ? ["lax", "none"] : ["none", "lax"];
 
     expect(issues({ sameSite: right })).toBeUndefined();

@@ -1,9 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, inject, it } from "vitest";
 import { startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
 import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
 import { localDocument } from "../../../infra/local/stage/document.ts";
@@ -73,15 +72,13 @@ describe("npm run smoke", () => {
   });
 
   it("tests administrative endpoints, too, with a token from a variable or a file", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "colophon-smoke-"));
-    const file = join(directory, "token");
+    const file = join(inject("cache"), "smoke-token");
     await writeFile(file, `${administrator.token}\n`);
     process.env.SMOKE_TOKEN = administrator.token;
     for (const tokenSource of ["SMOKE_TOKEN", file]) {
       const { report, isFine } = await smokeTest(stack.url, { tokenSource });
       expect([isFine, ...rowOf(report, "admin-roles/list").slice(1, 3)]).toEqual([true, "200", "200"]);
     }
-    await rm(directory, { recursive: true });
 
     process.env.SMOKE_TOKEN = "unknown";
     const { report, isFine } = await smokeTest(stack.url, { tokenSource: "SMOKE_TOKEN" });

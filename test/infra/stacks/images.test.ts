@@ -55,9 +55,8 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
 
     expect(conditionOf("s3:ListBucketVersions")).toEqual({ StringLike: { "s3:prefix": ["profiles/*", "avatars/*"] } });
     expect(others).toEqual({});
-    expect(StringLike["s3:x-amz-copy-source"].map(templateText)).toEqual(
-      ["profiles", "avatars"].map((each) => `\${${bucket.id}}/${each}/*`),
-    );
+    const sources = ["profiles", "avatars"].map((each) => `\${${bucket.id}}/${each}/*`);
+    expect(StringLike["s3:x-amz-copy-source"].map(templateText)).toEqual(sources);
   });
 
   it("are read by the CDN alone", () => {
@@ -73,9 +72,8 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
   it("are served from the domain that responses name, with headers that let no browser run them", () => {
     const { SecurityHeadersConfig } = template.find(distribution.DefaultCacheBehavior.ResponseHeadersPolicyId)
       .Properties.ResponseHeadersPolicyConfig;
-    const urls = template
-      .each("Lambda::Function")
-      .flatMap(({ Environment }) => Environment.Variables.IMAGE_BASE_URL ?? []);
+    const variables = template.each("Lambda::Function").map(({ Environment }) => Environment.Variables);
+    const urls = variables.flatMap(({ IMAGE_BASE_URL }) => IMAGE_BASE_URL ?? []);
 
     expect(distribution.Aliases).toEqual([stage.imageDomain]);
     expect(distribution.ViewerCertificate.AcmCertificateArn).toBe(stage.imageCertificate);
@@ -105,26 +103,24 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
   });
 });
 
-describe.each(settings.stages)(
-  "What is scheduled on stage $name",
+it.each(settings.stages)(
+  "Stage $name tidies once a day, removes images where there are uploads, and invalidates and asks by its settings",
   ({ name, database, edge, uploads, smoke, ...stage }) => {
-    it("is to tidy once a day, to remove images where there are uploads, and to invalidate and to ask by settings", () => {
-      const template = synthesis.template(`colophon-${name}`);
-      const rules = template.each("Events::Rule").filter(({ ScheduleExpression }) => ScheduleExpression);
-      const runs = rules.map(({ ScheduleExpression, Targets: [{ Arn, Input }] }) => [
-        template.find(Arn).Properties.FunctionName.replace(`colophon-${name}-ops-`, ""),
-        ScheduleExpression,
-        JSON.parse(Input),
-      ]);
+    const template = synthesis.template(`colophon-${name}`);
+    const rules = template.each("Events::Rule").filter(({ ScheduleExpression }) => ScheduleExpression);
+    const runs = rules.map(({ ScheduleExpression, Targets: [{ Arn, Input }] }) => [
+      template.find(Arn).Properties.FunctionName.replace(`colophon-${name}-ops-`, ""),
+      ScheduleExpression,
+      JSON.parse(Input),
+    ]);
 
-      const { knownContributor } = settings.databases.find((each) => each.name === database) ?? {};
-      const requests = expect.arrayContaining([...smokeRequests("public", knownContributor)]);
-      expect(runs.sort()).toEqual([
-        ...(edge ? [["invalidate", "rate(1 minute)", {}]] : []),
-        ...(uploads ? [["remove-images", "rate(6 hours)", {}]] : []),
-        ...(smoke ? [["smoke", `rate(${smoke.everyMinutes} minutes)`, { requests }]] : []),
-        ["tidy", "rate(1 day)", { days: stage.changesRetentionDays }],
-      ]);
-    });
+    const { knownContributor } = settings.databases.find((each) => each.name === database) ?? {};
+    const requests = expect.arrayContaining([...smokeRequests("public", knownContributor)]);
+    expect(runs.sort()).toEqual([
+      ...(edge ? [["invalidate", "rate(1 minute)", {}]] : []),
+      ...(uploads ? [["remove-images", "rate(6 hours)", {}]] : []),
+      ...(smoke ? [["smoke", `rate(${smoke.everyMinutes} minutes)`, { requests }]] : []),
+      ["tidy", "rate(1 day)", { days: stage.changesRetentionDays }],
+    ]);
   },
 );

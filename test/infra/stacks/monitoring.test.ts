@@ -1,21 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { settings } from "../../../infra/stages.ts";
-import {
-  changedSynthesis,
-  type Properties,
-  prod,
-  stacks,
-  synthesis,
-  type Template,
-  templateText,
-} from "./synthesis.ts";
+import { changedSynthesis, type Properties, prod, stacks, synthesis, templateText } from "./synthesis.ts";
 
 const changed = await changedSynthesis();
 const stage = synthesis.template("colophon-prod");
 const cdnPrefix = "colophon-prod-eu-central-1";
 const cdnAlarms = synthesis.template(`${cdnPrefix}-cdn-alarms`);
 
-const alarmIn = (template: Template, name: string): Properties =>
+const alarmIn = (template: typeof stage, name: string): Properties =>
   template.the("CloudWatch::Alarm", "AlarmName", name).Properties;
 
 /** The metrics that an alarm's expression reads. */
@@ -129,26 +121,22 @@ describe("The alarms of a stage", () => {
     // EventBridge takes no more (EventBridge, "PutTargets").
     for (const { Targets } of stage.each("Events::Rule")) expect((Targets[0].Input ?? "").length).toBeLessThan(8_192);
     // A retry would count a failure twice.
-    expect(new Set(stage.each("Lambda::EventInvokeConfig").map((each) => each.MaximumRetryAttempts))).toEqual(
-      new Set([0]),
-    );
+    const retries = stage.each("Lambda::EventInvokeConfig").map((each) => each.MaximumRetryAttempts);
+    expect(new Set(retries)).toEqual(new Set([0]));
   });
 });
 
-it.each(settings.databases)(
-  "Database $name alarms on failed migrations, and on its limits",
-  ({ name, capacityMax }) => {
-    const template = synthesis.template(`colophon-${name}-database`);
-    const alarm = (its: string) => alarmIn(template, `colophon-${name}-database-${its}`);
-    const migrator = template.find(alarm("migration-failed").Dimensions[0].Value).Properties;
+it.each(settings.databases)("Database $name alarms on failed migrations and on limits", ({ name, capacityMax }) => {
+  const template = synthesis.template(`colophon-${name}-database`);
+  const alarm = (its: string) => alarmIn(template, `colophon-${name}-database-${its}`);
+  const migrator = template.find(alarm("migration-failed").Dimensions[0].Value).Properties;
 
-    expect(alarm("at-capacity")).toMatchObject({ MetricName: "ACUUtilization", Threshold: 95 });
-    // Four fifths of what Aurora allows one of 2 and one of 8 ACU.
-    const Threshold = { 2: 360, 8: 1_441 }[capacityMax];
-    expect(alarm("connections")).toMatchObject({ MetricName: "DatabaseConnections", Threshold });
-    expect(migrator.FunctionName).toBe(`colophon-${name}-ops-migrate-on-deploy`);
-  },
-);
+  expect(alarm("at-capacity")).toMatchObject({ MetricName: "ACUUtilization", Threshold: 95 });
+  // Four fifths of what Aurora allows one of 2 and one of 8 ACU.
+  const Threshold = { 2: 360, 8: 1_441 }[capacityMax];
+  expect(alarm("connections")).toMatchObject({ MetricName: "DatabaseConnections", Threshold });
+  expect(migrator.FunctionName).toBe(`colophon-${name}-ops-migrate-on-deploy`);
+});
 
 describe("The account", () => {
   const { concurrency = 0, budget } = settings.account;
@@ -206,9 +194,8 @@ describe("The alarms on CloudFront", () => {
     const Dimensions = Object.entries({ Rule: "ALL", WebACL: Name }).map(([Name, Value]) => ({ Name, Value }));
     const Metric = { Namespace: "AWS/WAFV2", MetricName: "BlockedRequests", Dimensions };
 
-    expect(metricsOf(alarmIn(cdnAlarms, `${cdnPrefix}-firewall-blocking`))).toEqual([
-      { Metric, Period: 300, Stat: "Sum" },
-    ]);
+    const blocking = alarmIn(cdnAlarms, `${cdnPrefix}-firewall-blocking`);
+    expect(metricsOf(blocking)).toEqual([{ Metric, Period: 300, Stat: "Sum" }]);
     expect(VisibilityConfig.MetricName).toBe(Name);
     const { DashboardBody } = stage.one("CloudWatch::Dashboard").Properties;
     expect(templateText(DashboardBody).replaceAll("\\", "")).toContain(`WebACL="${Name}"`);

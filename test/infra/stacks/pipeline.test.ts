@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { App, Stack } from "aws-cdk-lib";
@@ -11,7 +10,6 @@ import { settings } from "../../../infra/stages.ts";
 import { changed, lost, region, repository } from "./changed-settings.ts";
 import { changedSynthesis, type Properties, stacks, synthesis, templateText } from "./synthesis.ts";
 
-const root = join(import.meta.dirname, "../../..");
 const template = (await changedSynthesis()).template("colophon-pipeline");
 
 /** The CDK's roles of these names, in these regions. */
@@ -37,11 +35,8 @@ describe("The pipeline", () => {
     const statements: Properties[] = Policies.flatMap((each: Properties) => each.PolicyDocument.Statement);
     return statements.map(({ Effect, Action, Resource, ...others }) => {
       expect([Effect, others]).toEqual(["Allow", {}]);
-      const resources = [Resource].flat().map(templateText);
-      return [
-        Action,
-        ...resources.map((each) => each.replace(/^arn:.*?:(iam:|(?:lambda|secretsmanager):.*?):\d+:/, "")),
-      ];
+      const arns = [Resource].flat().map(templateText);
+      return [Action, ...arns.map((each) => each.replace(/^arn:.*?:(iam:|(?:lambda|secretsmanager):.*?):\d+:/, ""))];
     });
   };
 
@@ -89,7 +84,7 @@ const jobOf = (workflow: string, name: string): string =>
   new RegExp(`^ {2}${name}:\\n[\\s\\S]*?(?=^ {2}[\\w#])`, "m").exec(workflow)?.[0] ?? expect.fail(`no job ${name}`);
 
 describe("The workflows", async () => {
-  const folder = join(root, ".github/workflows");
+  const folder = ".github/workflows";
   const files = await readdir(folder);
   const texts = new Map(
     await Promise.all(files.map(async (file) => [file, await readFile(join(folder, file), "utf8")] as const)),
@@ -131,7 +126,7 @@ describe("The workflows", async () => {
   });
 
   it("refuse an artefact that is not what was built", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "colophon-artefact-"));
+    const folder = await mkdtemp(join(inject("cache"), "artefact-"));
     await mkdir(join(folder, "cdk.out"));
     await writeFile(join(folder, "cdk.out/manifest.json"), "{}");
     const [, pack = ""] = /id: pack\n {8}run: \|\n([\s\S]*?)\n {6}- /.exec(pipeline) ?? [];
@@ -148,7 +143,6 @@ describe("The workflows", async () => {
     await writeFile(join(folder, "cdk.out/manifest.json"), "{ }");
     await run(pack, { GITHUB_OUTPUT: join(folder, "other") });
     await expect(run(unpack, { DIGEST })).rejects.toThrow("cdk.tar.gz");
-    await rm(folder, { recursive: true });
   });
 
   it("give credentials to no fork, and deploy in an environment alone", () => {
@@ -174,8 +168,7 @@ describe("The workflows", async () => {
   });
 
   it("check the registry's signatures before any package runs, and then what must hold before a change lands", () => {
-    expect(pipeline).toMatch(
-      /^ {6}- run: npm ci --ignore-scripts\n {6}- run: npm audit signatures\n {6}- run: .*\.ci\/run$/m,
-    );
+    const steps = /^ {6}- run: npm ci --ignore-scripts\n {6}- run: npm audit signatures\n {6}- run: .*\.ci\/run$/m;
+    expect(pipeline).toMatch(steps);
   });
 });

@@ -119,68 +119,67 @@ const roleOfSecret = ({ Parameters }: Template, secret: Properties): string =>
   /(master|public|reader|editor|operator|signer)(User)?Secret/i.exec(templateText(secret))?.[1]?.toLowerCase() ??
   "none";
 
-describe.each(stacks.filter((each) => synthesis.template(each).all("Lambda::Function").length > 0))(
-  "Of the stack %s",
-  (stack) => {
-    const template = synthesis.template(stack);
-    const [, owner = ""] = stack.split("-");
-    const stage = settings.stages.find(({ name }) => stack === `colophon-${name}`);
-    const edge = settings.stages.find((each) => each.edge && (stage ? each === stage : each.database === owner));
-    // A stage also has the clusters whose place a restored one takes.
-    const cluster = stage ? `cluster:colophon-${stage.database}-database*` : "DATABASE_CLUSTER_ARN";
-    const lambdas = template.all("Lambda::Function").map(({ Properties }) => Properties);
-    const nameOf = ({ FunctionName }: Properties): string => FunctionName.replace(`colophon-${owner}-`, "");
+const withFunctions = stacks.filter((each) => synthesis.template(each).all("Lambda::Function").length > 0);
 
-    it("each function may do what it does, and nothing else, as a role of its own", () => {
-      const roles = lambdas.map(({ Role }) => template.find(Role));
-      const attached = template.each("IAM::Policy").flatMap(({ Roles }) => Roles.map(({ Ref }: Properties) => Ref));
-      for (const [index, lambda] of lambdas.entries()) {
-        const name = nameOf(lambda);
-        const actions = ["Execute", ...(mayTransact(name) ? ["Begin", "Commit", "Rollback"] : [])];
-        const usual = [
-          ...actions.map((each) => `rds-data:${each}${each === "Execute" ? "Statement" : "Transaction"} ${cluster}`),
-          ...readSecret("DATABASE_SECRET_ARN"),
-          ...(more[name] ?? []).filter((each) => stage?.uploads || !each.includes("IMAGE_BUCKET")),
-          ...(name === "ops-migrate-on-deploy" ? onSecrets("GetSecretValue") : []),
-          ...(name === "ops-migrate-on-deploy" ? [`lambda:InvokeFunction function:${lambda.FunctionName}`] : []),
-          ...(edge && notifying.test(name)
-            ? [`lambda:InvokeFunction function:colophon-${edge.name}-ops-invalidate`]
-            : []),
-        ];
-        const log = ["logs:CreateLogStream log", "logs:PutLogEvents log"];
-        const rights = rightsOf(roles[index]?.Properties ?? {}, wordsOf(template, lambda));
+describe.each(withFunctions)("Of the stack %s", (stack) => {
+  const template = synthesis.template(stack);
+  const [, owner = ""] = stack.split("-");
+  const stage = settings.stages.find(({ name }) => stack === `colophon-${name}`);
+  const edge = settings.stages.find((each) => each.edge && (stage ? each === stage : each.database === owner));
+  // A stage also has the clusters whose place a restored one takes.
+  const cluster = stage ? `cluster:colophon-${stage.database}-database*` : "DATABASE_CLUSTER_ARN";
+  const lambdas = template.all("Lambda::Function").map(({ Properties }) => Properties);
+  const nameOf = ({ FunctionName }: Properties): string => FunctionName.replace(`colophon-${owner}-`, "");
 
-        const expected = [...log, ...(instead(owner)[name] ?? usual)];
-        expect([name, ...rights.sort()]).toEqual([name, ...expected.sort()]);
-        expect(roles[index]?.Properties.AssumeRolePolicyDocument.Statement).toEqual([
-          { Action: "sts:AssumeRole", Effect: "Allow", Principal: { Service: "lambda.amazonaws.com" } },
-        ]);
-      }
-      expect(new Set(roles).size).toBe(lambdas.length);
-      expect(roles.filter(({ id }) => attached.includes(id))).toEqual([]);
-    });
+  it("each function may do what it does, and nothing else, as a role of its own", () => {
+    const roles = lambdas.map(({ Role }) => template.find(Role));
+    const attached = template.each("IAM::Policy").flatMap(({ Roles }) => Roles.map(({ Ref }: Properties) => Ref));
+    for (const [index, lambda] of lambdas.entries()) {
+      const name = nameOf(lambda);
+      const actions = ["Execute", ...(mayTransact(name) ? ["Begin", "Commit", "Rollback"] : [])];
+      const usual = [
+        ...actions.map((each) => `rds-data:${each}${each === "Execute" ? "Statement" : "Transaction"} ${cluster}`),
+        ...readSecret("DATABASE_SECRET_ARN"),
+        ...(more[name] ?? []).filter((each) => stage?.uploads || !each.includes("IMAGE_BUCKET")),
+        ...(name === "ops-migrate-on-deploy" ? onSecrets("GetSecretValue") : []),
+        ...(name === "ops-migrate-on-deploy" ? [`lambda:InvokeFunction function:${lambda.FunctionName}`] : []),
+        ...(edge && notifying.test(name)
+          ? [`lambda:InvokeFunction function:colophon-${edge.name}-ops-invalidate`]
+          : []),
+      ];
+      const log = ["logs:CreateLogStream log", "logs:PutLogEvents log"];
+      const rights = rightsOf(roles[index]?.Properties ?? {}, wordsOf(template, lambda));
 
-    it("each function gets the variables that it reads, and no others, and logs in as its own role", () => {
-      // Without a bucket the deletion of a record leaves its image to the stage that has one.
-      const ours = stage?.uploads
-        ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_\w+|SIGN_IN_\w+(?<!_DOMAIN)|TRANSFER_BUCKET)$/
-        : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_BASE_URL|TRANSFER_BUCKET)$/;
-      for (const lambda of lambdas) {
-        const name = nameOf(lambda);
-        const read = [...(functions.find((each) => each.name === name)?.variables ?? [])];
-        const { NODE_OPTIONS: _, ...variables } = lambda.Environment.Variables;
-        // The secret has the address of an API behind an edge.
-        const needed = read.filter((each) => ours.test(each) && !(each === "API_URL" && "API_DOOR_ARN" in variables));
-        expect([name, ...read]).toEqual(expect.arrayContaining(Object.keys(variables)));
-        expect([name, ...Object.keys(variables)]).toEqual(expect.arrayContaining(needed));
-        const { DATABASE_SECRET_ARN: secret, INVALIDATE_FUNCTION: notified } = variables;
-        const invalidating = edge && notifying.test(name) ? `colophon-${edge.name}-ops-invalidate` : undefined;
-        expect([name, notified]).toEqual([name, invalidating]);
-        if (secret) expect([name, roleOfSecret(template, secret)]).toEqual([name, roleOf(name)]);
-      }
-    });
-  },
-);
+      const expected = [...log, ...(instead(owner)[name] ?? usual)];
+      expect([name, ...rights.sort()]).toEqual([name, ...expected.sort()]);
+      expect(roles[index]?.Properties.AssumeRolePolicyDocument.Statement).toEqual([
+        { Action: "sts:AssumeRole", Effect: "Allow", Principal: { Service: "lambda.amazonaws.com" } },
+      ]);
+    }
+    expect(new Set(roles).size).toBe(lambdas.length);
+    expect(roles.filter(({ id }) => attached.includes(id))).toEqual([]);
+  });
+
+  it("each function gets the variables that it reads, and no others, and logs in as its own role", () => {
+    // Without a bucket the deletion of a record leaves its image to the stage that has one.
+    const ours = stage?.uploads
+      ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_\w+|SIGN_IN_\w+(?<!_DOMAIN)|TRANSFER_BUCKET)$/
+      : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_BASE_URL|TRANSFER_BUCKET)$/;
+    for (const lambda of lambdas) {
+      const name = nameOf(lambda);
+      const read = [...(functions.find((each) => each.name === name)?.variables ?? [])];
+      const { NODE_OPTIONS: _, ...variables } = lambda.Environment.Variables;
+      // The secret has the address of an API behind an edge.
+      const needed = read.filter((each) => ours.test(each) && !(each === "API_URL" && "API_DOOR_ARN" in variables));
+      expect([name, ...read]).toEqual(expect.arrayContaining(Object.keys(variables)));
+      expect([name, ...Object.keys(variables)]).toEqual(expect.arrayContaining(needed));
+      const { DATABASE_SECRET_ARN: secret, INVALIDATE_FUNCTION: notified } = variables;
+      const invalidating = edge && notifying.test(name) ? `colophon-${edge.name}-ops-invalidate` : undefined;
+      expect([name, notified]).toEqual([name, invalidating]);
+      if (secret) expect([name, roleOfSecret(template, secret)]).toEqual([name, roleOf(name)]);
+    }
+  });
+});
 
 it("No other role has rights of ours but API Gateway's, which other tests look at", () => {
   const roles = stacks.flatMap((each) => synthesis.template(each).all("IAM::Role"));

@@ -44,12 +44,8 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
       ...(stage.smoke ? ["ops-smoke"] : []),
       "ops-release-on-deploy",
     ];
-    expect(
-      template
-        .each("Lambda::Function")
-        .map(({ FunctionName }) => FunctionName)
-        .sort(),
-    ).toEqual(names.map((each) => `colophon-${name}-${each}`).sort());
+    const made = template.each("Lambda::Function").map(({ FunctionName }) => FunctionName);
+    expect(made.sort()).toEqual(names.map((each) => `colophon-${name}-${each}`).sort());
   });
 
   it("calls functions as a role that may call these and no others, and nobody else lets API Gateway in", () => {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { deserialize, serialize } from "node:v8";
@@ -26,11 +26,6 @@ export interface Resource {
 
 /** A CloudFormation template, as far as tests look into it. */
 export type Template = ReturnType<typeof parse>;
-
-/** The templates of some settings. */
-export type Synthesis = Awaited<ReturnType<typeof synthesisIn>>;
-
-const root = join(import.meta.dirname, "../../..");
 
 /** The templates in a folder of the run, which the first test file to come makes. */
 async function synthesisIn(name: string, make: (directory: string) => Promise<void>) {
@@ -80,7 +75,7 @@ export const synthesis = await synthesisIn("synthesis", async (directory) => {
   const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
   const nowhere = { HTTPS_PROXY: "http://127.0.0.1:9", HTTP_PROXY: "http://127.0.0.1:9" };
   const env = { ...nowhere, PATH, NODE_COMPILE_CACHE, CDK_OUTDIR: directory, AWS_EC2_METADATA_DISABLED: "1" };
-  await promisify(execFile)("npm", ["run", "--silent", "synth"], { cwd: root, env });
+  await promisify(execFile)("npm", ["run", "--silent", "synth"], { env });
 });
 
 /** The same for the settings of changed-settings.ts. */
@@ -97,7 +92,6 @@ export async function synthesizeProd(changes: Partial<ApiProps>): Promise<Templa
   const stack = new Stack(app, "colophon-prod");
   addApi(stack, { settings: prod, packages: functions, ...changes });
   const { template } = app.synth().getStackArtifact(stack.artifactId);
-  await rm(outdir, { recursive: true });
   return parse(JSON.stringify(template));
 }
 

@@ -1,12 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  changedSynthesis,
-  type Properties,
-  type Resource,
-  type Synthesis,
-  synthesis,
-  templateText,
-} from "./synthesis.ts";
+import { changedSynthesis, type Properties, type Resource, synthesis, templateText } from "./synthesis.ts";
 
 const there = await changedSynthesis();
 
@@ -51,7 +44,7 @@ function namesOf({ Type, Properties = {} }: Resource, where: string): string[] {
 }
 
 /** Every stack with its region, and every name that it takes. */
-const takenBy = ({ stacks, template }: Synthesis): string[] =>
+const takenBy = ({ stacks, template }: typeof synthesis): string[] =>
   Object.entries(stacks).flatMap(([stack, { environment }]) => {
     const { resources } = template(stack);
     const where: string = environment.split("/").at(-1);

@@ -48,10 +48,8 @@ describe("GET /images/{key}", () => {
     "one.webp",
     "covers/nobody-1.svg",
   ])("returns 404 to /images/%s, for nobody to keep", async (name) => {
-    expect(await send(stack.url, `/images/${name}`)).toMatchObject({
-      status: 404,
-      headers: { "cache-control": "no-store" },
-    });
+    const headers = { "cache-control": "no-store" };
+    expect(await send(stack.url, `/images/${name}`)).toMatchObject({ status: 404, headers });
   });
 });
 
@@ -73,13 +71,11 @@ describe("The images of the demo data", () => {
   it("of contributors are removed and restored as uploaded ones, also when the service starts meanwhile", async () => {
     const [contributor] = await stack.sql`select id from contributors where image = ${avatar}`;
     const stored = await stack.keys();
-    const types = () =>
-      Promise.all(
-        [avatar, scaledKey(avatar)].map(async (name) => {
-          const response = await get(name);
-          return response.ok ? response.headers.get("content-type") : response.status;
-        }),
-      );
+    const typeOf = async (name: string) => {
+      const response = await get(name);
+      return response.ok ? response.headers.get("content-type") : response.status;
+    };
+    const types = () => Promise.all([avatar, scaledKey(avatar)].map(typeOf));
     expect(await types()).toEqual(["image/svg+xml", "image/svg+xml"]);
 
     await stack.call("admin-contributors/delete-avatar", { as: "local-editor", path: { id: contributor?.id } });

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { eventOf } from "../../../../infra/command/event.ts";
@@ -67,12 +66,10 @@ describe("A payload", () => {
   });
 
   it.each(["contributors/list", "ops/tidy"])("of %s that is a file with null is not taken for none", async (name) => {
-    const directory = await mkdtemp(join(tmpdir(), "colophon-payload-"));
-    const file = join(directory, "payload.json");
+    const file = join(inject("cache"), "payload.json");
     await writeFile(file, "null\n");
 
     await expect(eventOf(name, file)).rejects.toThrow("Invalid payload: ");
-    await rm(directory, { recursive: true });
   });
 });
 
