@@ -62,24 +62,22 @@ describe("GET /admin-contributors", () => {
   });
 });
 
-describe("GET /admin-contributors/id/{id}", () => {
-  it("returns 200 with every field, relations to unpublished contributors included", async () => {
-    const { friend, description, alias, relation, ...ada } = await aWholeContributor(stack.sql);
-    await stack.sql`update contributors set public = false, first_name = 'Hidden' where id = ${friend.id}`;
-    await stack.sql`insert into contributor_links values (${ada.id}, 0, 'https://example.com/ada')`;
-    const related = { relation_id: friend.id, relation_type: "friend", slug: friend.slug };
+it("GET /admin-contributors/id/{id} returns 200 with every field, relations to unpublished contributors included", async () => {
+  const { friend, description, alias, relation, ...ada } = await aWholeContributor(stack.sql);
+  await stack.sql`update contributors set public = false, first_name = 'Hidden' where id = ${friend.id}`;
+  await stack.sql`insert into contributor_links values (${ada.id}, 0, 'https://example.com/ada')`;
+  const related = { relation_id: friend.id, relation_type: "friend", slug: friend.slug };
 
-    expect(await get("id", {}, ada.id)).toEqual({
-      ...ada,
-      first_name: expect.stringMatching(/^Contributor /),
-      last_name: "Old",
-      image: "",
-      gender: "male",
-      links: [{ url: "https://example.com/ada", domain: "example.com" }],
-      aliases: [{ id: alias, name: "Alias" }],
-      descriptions: [{ id: description, description: "Old text", language: "English", source: "Wikipedia" }],
-      relations: [{ id: relation, ...related, name: "Hidden", first_name: "Hidden", last_name: "" }],
-    });
+  expect(await get("id", {}, ada.id)).toEqual({
+    ...ada,
+    first_name: expect.stringMatching(/^Contributor /),
+    last_name: "Old",
+    image: "",
+    gender: "male",
+    links: [{ url: "https://example.com/ada", domain: "example.com" }],
+    aliases: [{ id: alias, name: "Alias" }],
+    descriptions: [{ id: description, description: "Old text", language: "English", source: "Wikipedia" }],
+    relations: [{ id: relation, ...related, name: "Hidden", first_name: "Hidden", last_name: "" }],
   });
 });
 
@@ -240,21 +238,19 @@ describe("POST /admin-contributors/edit/{id}", () => {
   });
 });
 
-describe("DELETE /admin-contributors/delete/{id}", () => {
-  /** No row refers to what is not there (REFERENCES), so nothing is left of it. */
-  it("returns 200 to a contributor with all that a contributor can have, and 404 afterwards", async () => {
-    const { sql } = stack;
-    const { id, slug, friend } = await aWholeContributor(sql);
-    await aSeries(sql, { by: { id, slug } });
-    await sql`insert into contributor_links values (${id}, 0, 'https://example.com')`;
-    await sql`insert into contributor_relations (contributor_id, relation_id, relation_type) values (${friend.id}, ${id}, 'x')`;
-    await lock({ id, slug }, editor);
-    const remove = () => editor.call("admin-contributors/delete", { path: { id } });
+/** No row refers to what is not there (REFERENCES), so nothing is left of it. */
+it("DELETE /admin-contributors/delete/{id} returns 200 to a contributor with all that a contributor can have, and 404 afterwards", async () => {
+  const { sql } = stack;
+  const { id, slug, friend } = await aWholeContributor(sql);
+  await aSeries(sql, { by: { id, slug } });
+  await sql`insert into contributor_links values (${id}, 0, 'https://example.com')`;
+  await sql`insert into contributor_relations (contributor_id, relation_id, relation_type) values (${friend.id}, ${id}, 'x')`;
+  await lock({ id, slug }, editor);
+  const remove = () => editor.call("admin-contributors/delete", { path: { id } });
 
-    expect((await remove()).body).toEqual(envelope(200, "Contributor deleted"));
-    expect(await sql`select from contributors where id = ${friend.id}`).toHaveLength(1);
-    expect((await remove()).status).toBe(404);
-  });
+  expect((await remove()).body).toEqual(envelope(200, "Contributor deleted"));
+  expect(await sql`select from contributors where id = ${friend.id}`).toHaveLength(1);
+  expect((await remove()).status).toBe(404);
 });
 
 async function slugsOf(...names: readonly string[]): Promise<string[]> {

@@ -201,18 +201,16 @@ describe("POST /admin-users/edit/{id}", () => {
   });
 });
 
-describe("DELETE /admin-users/delete/{id}", () => {
-  /** No row refers to what is not there (REFERENCES), so nothing is left of the user. */
-  it("returns 200 to a user with roles and locks, and 404 afterwards", async () => {
-    const { sql } = stack;
-    const [user, other, edited] = [await aUser(sql), await aUser(sql), await aUser(sql)];
-    await give(sql, user, await aRole(sql));
-    await lock(sql, user, other);
-    await lock(sql, edited, user);
+/** No row refers to what is not there (REFERENCES), so nothing is left of the user. */
+it("DELETE /admin-users/delete/{id} returns 200 to a user with roles and locks, and 404 afterwards", async () => {
+  const { sql } = stack;
+  const [user, other, edited] = [await aUser(sql), await aUser(sql), await aUser(sql)];
+  await give(sql, user, await aRole(sql));
+  await lock(sql, user, other);
+  await lock(sql, edited, user);
 
-    expect((await call("delete", user.id)).body).toEqual(envelope(200, "User deleted"));
-    expect((await call("delete", user.id)).body).toEqual(envelope(404, "User not found"));
-  });
+  expect((await call("delete", user.id)).body).toEqual(envelope(200, "User deleted"));
+  expect((await call("delete", user.id)).body).toEqual(envelope(404, "User not found"));
 });
 
 describe("POST /admin-users/logout/{id}", () => {

@@ -201,14 +201,9 @@ describe("Only its holders act on the Administrator role", () => {
 
 const runs = Number(process.env.COLOPHON_FUZZ_RUNS ?? 30);
 /** Other permissions do not exist here, so it happens often that a user has all permissions of another. */
-const keys = [
-  "edit-users",
-  "delete-users",
-  "edit-roles",
-  "delete-roles",
-  "edit-permissions",
-  "delete-permissions",
-] as const;
+const keys = (["users", "roles", "permissions"] as const).flatMap(
+  (kind) => [`edit-${kind}`, `delete-${kind}`] as const,
+);
 const endpoints = keys.map((key) => key.replace(/(\w+)-(\w+)/, "admin-$2/$1"));
 
 type Pair = readonly [number, number];

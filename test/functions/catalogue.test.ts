@@ -87,34 +87,32 @@ describe("GET /contributors", () => {
   });
 });
 
-describe("GET /publishers", () => {
-  it("returns 200 with every field of the interface, and with empty strings where nothing is known", async () => {
-    const fields = { name: "Kōdansha", slug: "kodansha", country: "Japan", website: "https://www.kodansha.co.jp" };
-    const more = { headquarter: "Tokyo", founding_date: "1909-11-17", image_source: "Wikimedia" };
-    const all = { ...fields, ...more, short_name: "KDS", image: "publishers/kodansha.webp" };
-    const publisher = await aPublisher(stack.sql, all);
-    for (const client_id of [2, null]) await aSeries(stack.sql, { from: publisher }, { client_id });
-    const bare = await aPublisher(stack.sql, { name: "Unknown" });
-    const texts = ["short-name", "country", "website", "headquarter", "founding_date", "image", "image_source"];
-    const empty = Object.fromEntries(texts.map((field) => [field, ""]));
+it("GET /publishers returns 200 with every field of the interface, and with empty strings where nothing is known", async () => {
+  const fields = { name: "Kōdansha", slug: "kodansha", country: "Japan", website: "https://www.kodansha.co.jp" };
+  const more = { headquarter: "Tokyo", founding_date: "1909-11-17", image_source: "Wikimedia" };
+  const all = { ...fields, ...more, short_name: "KDS", image: "publishers/kodansha.webp" };
+  const publisher = await aPublisher(stack.sql, all);
+  for (const client_id of [2, null]) await aSeries(stack.sql, { from: publisher }, { client_id });
+  const bare = await aPublisher(stack.sql, { name: "Unknown" });
+  const texts = ["short-name", "country", "website", "headquarter", "founding_date", "image", "image_source"];
+  const empty = Object.fromEntries(texts.map((field) => [field, ""]));
 
-    expect(await read("publishers/list", {})).toEqual({
-      publishers: [
-        {
-          id: publisher.id,
-          ...fields,
-          ...more,
-          "short-name": "KDS",
-          series_count: 2,
-          image: `${images}/publishers/kodansha.webp`,
-        },
-        { ...empty, ...bare, name: "Unknown", series_count: 0 },
-      ],
-      max: 2,
-      from: 0,
-      to: 2,
-      count: 2,
-    });
+  expect(await read("publishers/list", {})).toEqual({
+    publishers: [
+      {
+        id: publisher.id,
+        ...fields,
+        ...more,
+        "short-name": "KDS",
+        series_count: 2,
+        image: `${images}/publishers/kodansha.webp`,
+      },
+      { ...empty, ...bare, name: "Unknown", series_count: 0 },
+    ],
+    max: 2,
+    from: 0,
+    to: 2,
+    count: 2,
   });
 });
 

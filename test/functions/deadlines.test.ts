@@ -40,14 +40,11 @@ const whileLocked = <Result>(work: () => Promise<Result>) =>
     return await work();
   }) as Promise<Result>;
 
-/** Waits until no statement of a function runs any more. */
-const settled = ({ sql }: { sql: Sql }) =>
-  expect
-    .poll(
-      () =>
-        sql`select query from pg_stat_activity where application_name = 'data-api' and datname = current_database() and state <> 'idle'`,
-    )
-    .toEqual([]);
+/** The statements of functions that run. */
+const running = () => stack.sql`
+  select query from pg_stat_activity
+  where application_name = 'data-api' and datname = current_database() and state <> 'idle'
+`;
 
 /** Lets the first call break, and run when `release` is called; `ran` is fulfilled afterwards. */
 function delayFirstCall() {
@@ -63,7 +60,7 @@ describe("Changes that wait for a lock past their deadline, some of them for an 
     const roles = Array.from({ length: 3 * environments }, name);
 
     const replies = await whileLocked(() => Promise.all(roles.map(post)));
-    await settled(stack);
+    await expect.poll(running).toEqual([]);
 
     expect(replies.map(({ status }) => status)).toEqual(roles.map(() => 503));
     // On a machine that stands still, an attempt may end before it hears that it did not get the lock, or API Gateway
@@ -101,27 +98,25 @@ describe("Changes that wait for a lock past their deadline, some of them for an 
   });
 });
 
-describe("A change by a function whose clock has been set a year ahead", () => {
-  it("is made", async () => {
-    const [{ schema = "" } = {}] = await stack.sql<{ schema: string }[]>`select schema from releases`;
-    const nextYear = new Date(Date.now() + 366 * 24 * 3_600_000);
-    const request = {
-      key: randomUUID(),
-      id: "by-hand",
-      endpoint: "admin-roles/add",
-      digest: createHash("sha256").update(administrator.token).digest("hex"),
-      permission: "add-roles",
-      input: { name: name(), description: "d" },
-      begin_by: nextYear,
-      wait_until: nextYear,
-    };
+it("A change by a function whose clock has been set a year ahead is made", async () => {
+  const [{ schema = "" } = {}] = await stack.sql<{ schema: string }[]>`select schema from releases`;
+  const nextYear = new Date(Date.now() + 366 * 24 * 3_600_000);
+  const request = {
+    key: randomUUID(),
+    id: "by-hand",
+    endpoint: "admin-roles/add",
+    digest: createHash("sha256").update(administrator.token).digest("hex"),
+    permission: "add-roles",
+    input: { name: name(), description: "d" },
+    begin_by: nextYear,
+    wait_until: nextYear,
+  };
 
-    const outcomes = await stack.sql`
-      select status from ${identifier(schema)}.make_change('add_role', ${JSON.stringify(request)}::text::json)
-    `;
+  const outcomes = await stack.sql`
+    select status from ${identifier(schema)}.make_change('add_role', ${JSON.stringify(request)}::text::json)
+  `;
 
-    expect(outcomes).toEqual([{ status: 200 }]);
-  });
+  expect(outcomes).toEqual([{ status: 200 }]);
 });
 
 describe("An attempt whose connection breaks", () => {
@@ -159,15 +154,13 @@ describe("An attempt whose connection breaks", () => {
   });
 });
 
-describe("A change whose outcome stays unknown", () => {
-  it("returns 503 and does not say that nothing was changed", async () => {
-    const role = name();
-    stack.dataApi.intercept(() => ({ kind: "drop-after" }));
+it("A change whose outcome stays unknown returns 503 and does not say that nothing was changed", async () => {
+  const role = name();
+  stack.dataApi.intercept(() => ({ kind: "drop-after" }));
 
-    const { body, headers } = await add(role);
+  const { body, headers } = await add(role);
 
-    expect(body).toEqual(unknown);
-    expect(headers.get("Retry-After")).toBe("5");
-    expect(await countOf(role)).toBe(1);
-  });
+  expect(body).toEqual(unknown);
+  expect(headers.get("Retry-After")).toBe("5");
+  expect(await countOf(role)).toBe(1);
 });

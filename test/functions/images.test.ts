@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { base64LengthMax } from "../../lib/images/source.ts";
@@ -171,9 +170,9 @@ describe.each([
 
     it("returns without a request to any URL in the image", async () => {
       const requested: (string | undefined)[] = [];
-      const server = createServer(({ url }, response) => response.end(String(requested.push(url))));
-      await once(server.listen(0, "127.0.0.1"), "listening");
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/image.svg`;
+      const own = createServer(({ url }, response) => response.end(String(requested.push(url))));
+      const server = await listenToClients(own);
+      const url = `${server.url}/image.svg`;
       const svg = `<svg xmlns="http://www.w3.org/2000/svg"><image href="${url}"/></svg>`;
       const ftyp = "\0\0\0\x18ftypavif\0\0\0\0mif1avif";
 
@@ -181,7 +180,7 @@ describe.each([
       const replies = await Promise.all(
         [url, `data:image/png,${url}`, ...hidden].map((each) => updateImage({ image: each })),
       );
-      server.close();
+      await server.close();
 
       expect(replies.map(({ status }) => status)).toEqual([400, 400, 500, 500]);
       expect(requested).toEqual([]);

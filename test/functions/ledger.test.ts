@@ -11,6 +11,7 @@ import { newestChange, replayed } from "../support/changes.ts";
 import { expectDeclared } from "../support/contract.ts";
 import { identifier } from "../support/database.ts";
 import { invoke } from "../support/invoke.ts";
+import { operate } from "../support/operate.ts";
 import { aSession, aUser } from "../support/people.ts";
 import { tinyImage as image } from "../support/pictures.ts";
 import { aPermission, aRole, give, permissionId } from "../support/records.ts";
@@ -128,8 +129,7 @@ it("Neither tokens nor images nor awaited e-mail addresses are in the ledger", a
   const link = { issuer: "https://accounts.example.com", email: address };
   await stack.lambda.invoke("ops-create-user", { username: "Grace", email: { issuer: link.issuer, address } });
   await stack.lambda.invoke("ops-link-identity", { username: "Grace", ...link, remove: true });
-  const issued = await stack.lambda.invoke("ops-issue-refresh-token", { username: "Grace", days: 1 });
-  const { refreshToken } = (issued as { result: { refreshToken: string } }).result;
+  const { refreshToken } = await operate(stack, "ops-issue-refresh-token", { username: "Grace", days: 1 });
   const path = { id: (await aContributor(stack.sql)).id };
   expect((await call("admin-contributors/update-avatar", { path, body: { image } })).status).toBe(200);
 

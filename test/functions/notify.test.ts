@@ -10,6 +10,7 @@ import { type CloudFront, startCloudFront } from "../support/cloudfront.ts";
 import { invoke } from "../support/invoke.ts";
 import { aUser, holderOf } from "../support/people.ts";
 import { requestFor } from "../support/requests.ts";
+import { broken } from "../support/unchanged.ts";
 import { latestChange, undo } from "../support/undo.ts";
 import { useUploads } from "../support/uploads.ts";
 
@@ -106,9 +107,8 @@ describe("A change of what the public reads", () => {
 
     await edit(id);
 
-    await expect
-      .poll(() => cloudFront.requests.map(({ items }) => items))
-      .toEqual([[`#contributor-${id}`, "#contributors"]]);
+    const items = () => cloudFront.requests.map((request) => request.items);
+    await expect.poll(items).toEqual([[`#contributor-${id}`, "#contributors"]]);
   });
 });
 
@@ -133,11 +133,7 @@ describe("A change by an operator", () => {
 
   it("notifies it, too, when the function fails behind it", async () => {
     let calls = 0;
-    stack.dataApi.intercept(({ sql }) =>
-      sql?.includes("import_records") && calls++ === 1
-        ? { kind: "error", status: 400, type: "BadRequestException" }
-        : undefined,
-    );
+    stack.dataApi.intercept(({ sql }) => (sql?.includes("import_records") && calls++ === 1 ? broken : undefined));
 
     await expect(run("import", { source: lines(501) })).rejects.toThrow();
 
@@ -169,24 +165,22 @@ describe("A change by an operator", () => {
   });
 });
 
-describe("A change whose notification fails is answered 200, and warns", () => {
-  it.each([
-    ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "lambda returned 403: {}"],
-    ["the connection breaks", (response: ServerResponse) => response.destroy(), "socket hang up"],
-    // It is answered although Lambda never does.
-    ["there is no response in time", () => {}, "No response within 50 ms"],
-    ["Lambda is not there", undefined, expect.stringContaining("ECONNREFUSED")],
-  ])("because %s", async (_, how, message) => {
-    if (how) result = how;
-    else lambdaUrl = "http://127.0.0.1:1";
-    await stack.lambda.renew();
+it.each([
+  ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "lambda returned 403: {}"],
+  ["the connection breaks", (response: ServerResponse) => response.destroy(), "socket hang up"],
+  // It is answered although Lambda never does.
+  ["there is no response in time", () => {}, "No response within 50 ms"],
+  ["Lambda is not there", undefined, expect.stringContaining("ECONNREFUSED")],
+])("A change whose notification fails is answered 200, and warns, because %s", async (_, how, message) => {
+  if (how) result = how;
+  else lambdaUrl = "http://127.0.0.1:1";
+  await stack.lambda.renew();
 
-    // A machine that stands still for a while knows the reason too late, so more than one change may be needed.
-    await expect
-      .poll(async () => {
-        expect(await add(`Warning ${randomUUID()}`)).toMatchObject({ status: 200 });
-        return warnings.map(({ notification }) => notification);
-      })
-      .toContainEqual(expect.objectContaining({ message }));
-  });
+  // A machine that stands still for a while knows the reason too late, so more than one change may be needed.
+  await expect
+    .poll(async () => {
+      expect(await add(`Warning ${randomUUID()}`)).toMatchObject({ status: 200 });
+      return warnings.map(({ notification }) => notification);
+    })
+    .toContainEqual(expect.objectContaining({ message }));
 });

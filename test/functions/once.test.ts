@@ -174,7 +174,6 @@ describe("A change whose response is lost", () => {
 
     const { status } = await stack.call(endpoint, { ...request, as: person.token });
 
-    stack.dataApi.intercept(undefined);
     expect(status).toBe(200);
     expect(await stack.sql`select from changes where caller_id = ${person.id}`).toHaveLength(1);
     const next = await stack.call("admin-users/logout", { path: { id: person.id }, as: person.token });
@@ -207,50 +206,46 @@ describe("The ledger", () => {
   });
 });
 
-describe("A function whose release is not installed", () => {
-  it("returns 500 and says in the log what to run", async () => {
-    const [{ schema } = {}] = await stack.sql`select schema from releases`;
-    const log = vi.spyOn(console, "log");
-    await stack.sql`alter schema ${identifier(schema)} rename to put_aside`;
+it("A function whose release is not installed returns 500 and says in the log what to run", async () => {
+  const [{ schema } = {}] = await stack.sql`select schema from releases`;
+  const log = vi.spyOn(console, "log");
+  await stack.sql`alter schema ${identifier(schema)} rename to put_aside`;
 
-    const { body } = await unchanged(stack, () => addRole({ name: name() }, {}));
-    const reading = await administrator.call("admin-users/id", { path: { id: administrator.id } });
+  const { body } = await unchanged(stack, () => addRole({ name: name() }, {}));
+  const reading = await administrator.call("admin-users/id", { path: { id: administrator.id } });
 
-    await stack.sql`alter schema put_aside rename to ${identifier(schema)}`;
-    expect([body, reading.body]).toEqual(Array(2).fill(envelope(500, "Internal server error")));
-    const hint = `no schema ${schema}: run the ops-migrate`;
-    expect(log.mock.calls.filter(([line]) => String(line).includes(hint))).toHaveLength(2);
-    log.mockRestore();
-  });
+  await stack.sql`alter schema put_aside rename to ${identifier(schema)}`;
+  expect([body, reading.body]).toEqual(Array(2).fill(envelope(500, "Internal server error")));
+  const hint = `no schema ${schema}: run the ops-migrate`;
+  expect(log.mock.calls.filter(([line]) => String(line).includes(hint))).toHaveLength(2);
+  log.mockRestore();
 });
 
-describe("Every line of the log about an administrative request", () => {
-  it("has the endpoint and the caller's id, with or without the permission", async () => {
-    const log = vi.spyOn(console, "log");
-    const editor = await holderOf(stack.sql, "edit-users");
-    await give(stack.sql, editor, await aRole(stack.sql));
-    log.mockClear();
+it("Every line of the log about an administrative request has the endpoint and the caller's id, with or without the permission", async () => {
+  const log = vi.spyOn(console, "log");
+  const editor = await holderOf(stack.sql, "edit-users");
+  await give(stack.sql, editor, await aRole(stack.sql));
+  log.mockClear();
 
-    for (const as of [administrator.token, editor.token]) {
-      await addRole({ name: name() }, {}, as);
-      await stack.call("admin-roles/list", { as });
-      await stack.call("admin-roles/id", { as, path: { id: 987_654 } });
-    }
-    await stack.call("admin-users/delete-image", { as: editor.token, path: { id: editor.id } });
+  for (const as of [administrator.token, editor.token]) {
+    await addRole({ name: name() }, {}, as);
+    await stack.call("admin-roles/list", { as });
+    await stack.call("admin-roles/id", { as, path: { id: 987_654 } });
+  }
+  await stack.call("admin-users/delete-image", { as: editor.token, path: { id: editor.id } });
 
-    const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
-    log.mockRestore();
-    expect(lines.map(({ status, endpoint, callerId }) => [status, endpoint, callerId])).toEqual([
-      [200, "admin-roles-add", administrator.id],
-      [200, "admin-roles-list", administrator.id],
-      [404, "admin-roles-id", administrator.id],
-      [403, "admin-roles-add", editor.id],
-      [403, "admin-roles-list", editor.id],
-      [403, "admin-roles-id", editor.id],
-      [500, "admin-users-delete-image", editor.id],
-      [500, "admin-users-delete-image", editor.id],
-    ]);
-  });
+  const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+  log.mockRestore();
+  expect(lines.map(({ status, endpoint, callerId }) => [status, endpoint, callerId])).toEqual([
+    [200, "admin-roles-add", administrator.id],
+    [200, "admin-roles-list", administrator.id],
+    [404, "admin-roles-id", administrator.id],
+    [403, "admin-roles-add", editor.id],
+    [403, "admin-roles-list", editor.id],
+    [403, "admin-roles-id", editor.id],
+    [500, "admin-users-delete-image", editor.id],
+    [500, "admin-users-delete-image", editor.id],
+  ]);
 });
 
 describe("Of a deleted user the ledger", () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
 import { aContributor } from "../support/catalogue.ts";
-import { identifier } from "../support/database.ts";
+import { identifier, values } from "../support/database.ts";
 import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
 import { aPermission, aRole, changesOf, give, permissionId, roleIdsOf } from "../support/records.ts";
 import { rounds } from "../support/rounds.ts";
@@ -143,19 +143,14 @@ describe("Fifty at once", () => {
         Array.from({ length: 1 + (number % 7) }, (_, index) => `https://example.com/${number}/${index}`);
 
       const replies = await times((number) =>
-        post("admin-contributors/edit", contributor.id, {
-          first_name: contributor.slug,
-          links: linksOf(number),
-        }),
+        post("admin-contributors/edit", contributor.id, { first_name: contributor.slug, links: linksOf(number) }),
       );
 
       expect(statuses(replies)).toEqual({ 200: atOnce });
-      const links = await stack.sql`
+      const links = await values(stack.sql`
         select url from contributor_links where contributor_id = ${contributor.id} order by position
-      `;
-      expect(Array.from({ length: atOnce }, (_, number) => linksOf(number))).toContainEqual(
-        links.map(({ url }) => url),
-      );
+      `);
+      expect(Array.from({ length: atOnce }, (_, number) => linksOf(number))).toContainEqual(links);
     });
   });
 
@@ -319,10 +314,9 @@ describe("Fifty at once", () => {
     await ready("admin-users/edit", "admin-roles/edit");
     const { sql } = stack;
     const roles = await Promise.all(Array.from({ length: 210 }, () => aRole(sql)));
-    await sql`
-      insert into permissions (name) select 'Many ' || number from generate_series(1, 510) as number
-    `;
-    const many = (await sql`select id from permissions where name like 'Many %'`).map(({ id }) => id);
+    const many = await values(sql`
+      insert into permissions (name) select 'Many ' || number from generate_series(1, 510) as number returning id
+    `);
     await inRounds(async () => {
       const user = await aUser(sql);
       const role = await aRole(sql);

@@ -66,39 +66,35 @@ describe.each([
   });
 });
 
-describe("GET /admin-roles", () => {
-  it("returns 200 with every role and the number of its permissions and users, after each change", async () => {
-    const [role, bare] = [await aRole(stack.sql, "view-users", "edit-users"), await aRole(stack.sql)];
-    await stack.sql`update roles set description = null where id = ${bare.id}`;
-    const users = [await aUser(stack.sql), await aUser(stack.sql), await aUser(stack.sql)];
-    for (const user of users) await give(stack.sql, user, role);
-    const last = async () => (await show("admin-roles/list")).slice(-2);
-    const shown = { ...role, description: "Made for a test", permission_count: 2, user_count: 3 };
-    const other = { ...bare, description: null, permission_count: 0, user_count: 0 };
+it("GET /admin-roles returns 200 with every role and the number of its permissions and users, after each change", async () => {
+  const [role, bare] = [await aRole(stack.sql, "view-users", "edit-users"), await aRole(stack.sql)];
+  await stack.sql`update roles set description = null where id = ${bare.id}`;
+  const users = [await aUser(stack.sql), await aUser(stack.sql), await aUser(stack.sql)];
+  for (const user of users) await give(stack.sql, user, role);
+  const last = async () => (await show("admin-roles/list")).slice(-2);
+  const shown = { ...role, description: "Made for a test", permission_count: 2, user_count: 3 };
+  const other = { ...bare, description: null, permission_count: 0, user_count: 0 };
 
-    expect(await show("admin-roles/list")).toHaveLength((await stack.sql`select from roles`).length);
-    expect(await last()).toEqual([shown, other]);
-    await stack.sql`delete from users where id = ${users[0]?.id ?? 0}`;
-    expect(await last()).toEqual([{ ...shown, user_count: 2 }, other]);
-  });
+  expect(await show("admin-roles/list")).toHaveLength((await stack.sql`select from roles`).length);
+  expect(await last()).toEqual([shown, other]);
+  await stack.sql`delete from users where id = ${users[0]?.id ?? 0}`;
+  expect(await last()).toEqual([{ ...shown, user_count: 2 }, other]);
 });
 
-describe("GET /admin-roles/id/{id}", () => {
-  it("returns 200 with the role and its permissions, and with an empty description instead of null", async () => {
-    const keys = ["view-users", "delete-users"] as const;
-    const role = await aRole(stack.sql, ...keys);
-    const ids = await Promise.all(keys.map((key) => permissionId(stack.sql, key)));
-    const id = await defaultRoleId(stack.sql);
-    await stack.sql`update roles set description = null where id = ${id}`;
+it("GET /admin-roles/id/{id} returns 200 with the role and its permissions, and with an empty description instead of null", async () => {
+  const keys = ["view-users", "delete-users"] as const;
+  const role = await aRole(stack.sql, ...keys);
+  const ids = await Promise.all(keys.map((key) => permissionId(stack.sql, key)));
+  const id = await defaultRoleId(stack.sql);
+  await stack.sql`update roles set description = null where id = ${id}`;
 
-    expect(await show("admin-roles/id", role.id)).toEqual({
-      ...role,
-      description: "Made for a test",
-      is_default: 0,
-      permissions: keys.map((name, index) => ({ id: ids[index], name, description: permissions[name] })),
-    });
-    expect(await show("admin-roles/id", id)).toMatchObject({ id, is_default: 1, description: "", permissions: [] });
+  expect(await show("admin-roles/id", role.id)).toEqual({
+    ...role,
+    description: "Made for a test",
+    is_default: 0,
+    permissions: keys.map((name, index) => ({ id: ids[index], name, description: permissions[name] })),
   });
+  expect(await show("admin-roles/id", id)).toMatchObject({ id, is_default: 1, description: "", permissions: [] });
 });
 
 describe("The permissions and the description of a role", () => {

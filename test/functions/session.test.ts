@@ -260,7 +260,6 @@ describe("POST /sign-out", () => {
 
     const { body } = await stack.call("sign-out", { headers: { Cookie } });
 
-    stack.dataApi.intercept(undefined);
     expect([body, statements]).toEqual([signedOut, 5]);
   });
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { defaultName as owner } from "../../infra/local/database.ts";
 import { aContributor, aPublisher, aSeries, type Entry } from "../support/catalogue.ts";
-import { openDatabase, type Sql } from "../support/database.ts";
+import { openDatabase, type Sql, values } from "../support/database.ts";
 import { deleteRow, insertRow, pick, updateRow, valueFor, worldOf, writableColumns } from "../support/random-rows.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -11,8 +11,7 @@ import { useStack } from "../support/stack.ts";
 
 const stack = useStack({ from: "demo" });
 
-const takeTags = async () =>
-  (await stack.sql<{ tag: string }[]>`delete from stale_tags returning tag`).map(({ tag }) => tag).sort();
+const takeTags = async () => (await values(stack.sql`delete from stale_tags returning tag`)).sort();
 
 /** A program that knows nothing of tags: its role may write every table but those of the history. */
 const program = `program_${randomUUID().replaceAll("-", "")}`;
@@ -43,26 +42,21 @@ async function tagsOf(statements: string, by = program): Promise<string[]> {
     await transaction.query(`set local session authorization ${by}`);
     await transaction.query(statements);
     await transaction`reset session authorization`;
-    const rows = await transaction<{ tag: string }[]>`
-      select tag from stale_tags where transaction = pg_current_xact_id()
-    `;
-    tags = rows.map(({ tag }) => tag).sort();
+    tags = (await values(transaction`select tag from stale_tags where transaction = pg_current_xact_id()`)).sort();
     throw new Undone();
   });
   await expect(work).rejects.toThrow(Undone);
   return tags;
 }
 
-describe("Each table of the history", () => {
-  it("leaves no tag of what a statement leaves as it was, and everything of a truncation", async () => {
-    const tables = await stack.sql`select table_name as name, owner, tags from history_tables()`;
-    for (const { name, owner: column, tags } of tables) {
-      const same = column === "id" ? [] : [`update ${name} set ${column} = ${column}`];
-      expect([name, await tagsOf([...same, `delete from ${name} where false`].join(";"))]).toEqual([name, []]);
-      const truncated = await tagsOf(`truncate ${name} cascade`);
-      expect([name, truncated]).toEqual([name, tags.length > 0 ? ["everything"] : expect.any(Array)]);
-    }
-  });
+it("Each table of the history leaves no tag of what a statement leaves as it was, and everything of a truncation", async () => {
+  const tables = await stack.sql`select table_name as name, owner, tags from history_tables()`;
+  for (const { name, owner: column, tags } of tables) {
+    const same = column === "id" ? [] : [`update ${name} set ${column} = ${column}`];
+    expect([name, await tagsOf([...same, `delete from ${name} where false`].join(";"))]).toEqual([name, []]);
+    const truncated = await tagsOf(`truncate ${name} cascade`);
+    expect([name, truncated]).toEqual([name, tags.length > 0 ? ["everything"] : expect.any(Array)]);
+  }
 });
 
 describe("A transaction", () => {
@@ -76,17 +70,15 @@ describe("A transaction", () => {
   `;
 
   it("leaves up to fifty tags, each once, and instead of more the one for everything", async () => {
-    expect(await tagsOf(many(100_001, 100_049))).toHaveLength(50);
-    expect(
-      await tagsOf(`${many(100_001, 100_049)} update publishers set country = 'x' where id > 100000`),
-    ).toHaveLength(50);
-    expect(await tagsOf(many(100_001, 100_050))).toEqual(["everything"]);
-    expect(await tagsOf(`${many(100_001, 100_020)} ${many(100_021, 100_060)} delete from volumes`)).toEqual([
-      "everything",
-    ]);
-    expect(await tagsOf(`delete from volumes; truncate series_tags; delete from publisher_aliases`)).toEqual([
-      "everything",
-    ]);
+    const fifty = many(100_001, 100_049);
+    for (const statements of [fifty, `${fifty} update publishers set country = 'x' where id > 100000`])
+      expect([statements, await tagsOf(statements)]).toMatchObject([statements, { length: 50 }]);
+    for (const statements of [
+      many(100_001, 100_050),
+      `${many(100_001, 100_020)} ${many(100_021, 100_060)} delete from volumes`,
+      "delete from volumes; truncate series_tags; delete from publisher_aliases",
+    ])
+      expect([statements, await tagsOf(statements)]).toEqual([statements, ["everything"]]);
     expect(await tagsOf(links("select min(id) from contributors"))).toEqual([
       expect.stringMatching(/^contributor-\d+$/),
     ]);

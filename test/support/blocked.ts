@@ -2,15 +2,12 @@ import { expect, inject } from "vitest";
 import { openDatabase, type Sql } from "./database.ts";
 
 /** Waits until a statement in the database waits for a lock. */
-export const untilBlocked = (sql: Sql): Promise<void> =>
-  expect
-    .poll(
-      () => sql`
-        select from pg_locks join pg_stat_activity using (pid) where datname = current_database() and not granted
-      `,
-      { interval: 5, timeout: 30_000 },
-    )
-    .not.toEqual([]);
+export async function untilBlocked(sql: Sql): Promise<void> {
+  const blocked = () => sql`
+    select from pg_locks join pg_stat_activity using (pid) where datname = current_database() and not granted
+  `;
+  await expect.poll(blocked, { interval: 5, timeout: 30_000 }).not.toEqual([]);
+}
 
 /** Ends the session that waits for a lock in a statement like this, once there is one; only a superuser may. */
 export async function killBlocked(sql: Sql, statement: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Permission } from "../../lib/contract/permissions.ts";
-import type { Sql } from "./database.ts";
+import { type Sql, values } from "./database.ts";
 
 export interface Named {
   readonly id: number;
@@ -35,13 +35,11 @@ export const permissionId = async (sql: Sql, key: Permission): Promise<number> =
 export const defaultRoleId = async (sql: Sql): Promise<number> =>
   idOf(await sql`select id from roles where is_default = 1`);
 
-export const roleIdsOf = async (sql: Sql, user: { id: number }): Promise<number[]> =>
-  (await sql`select role_id from user_roles where user_id = ${user.id} order by role_id`).map(({ role_id }) => role_id);
+export const roleIdsOf = (sql: Sql, user: { id: number }): Promise<number[]> =>
+  values(sql`select role_id from user_roles where user_id = ${user.id} order by 1`);
 
-export const permissionIdsOf = async (sql: Sql, role: { id: number }): Promise<number[]> =>
-  (await sql`select permission_id from role_permissions where role_id = ${role.id} order by permission_id`).map(
-    ({ permission_id }) => permission_id,
-  );
+export const permissionIdsOf = (sql: Sql, role: { id: number }): Promise<number[]> =>
+  values(sql`select permission_id from role_permissions where role_id = ${role.id} order by 1`);
 
 /** Gives `holder` the edit lock of the user for so many minutes; a negative number makes an expired lock. */
 export const lock = (sql: Sql, user: { id: number }, holder: { id: number }, minutes = 5) => sql`

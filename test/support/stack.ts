@@ -101,7 +101,9 @@ export async function startStack({
   if (postgres) await migrate();
   if (from === "blank") await addClients(sql);
   delete process.env.IMAGE_BUCKET;
-  const files = uploads ? await startFileService() : undefined;
+  const directory = uploads ? await mkdtemp(join(tmpdir(), "colophon-s3-")) : undefined;
+  const s3 = directory ? await startS3({ directory, buckets: bucketsOf({ uploads }), key }) : undefined;
+  if (s3) useBucket(s3.url);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const issuer = typeof signIn === "string" ? signIn : url + providerPath;
@@ -121,7 +123,7 @@ export async function startStack({
     pages: [
       ...pages,
       invokeApi(lambda, key),
-      ...(files ? [imagePages(files.s3.url, key)] : []),
+      ...(s3 ? [imagePages(s3.url, key)] : []),
       ...(typeof signIn === "object"
         ? [providerPages({ url, clientSecret: texts[signInArns.client] ?? "", users: signIn })]
         : []),
@@ -134,7 +136,7 @@ export async function startStack({
     dataApi,
     lambda,
     /** Undefined without uploads. */
-    s3: files?.s3,
+    s3,
     /** The server of its own, if it has one. */
     postgres,
     /** Calls an endpoint by its path in `functions/` (`admin-roles/edit`) and checks the response against its declaration. */
@@ -142,7 +144,8 @@ export async function startStack({
     async close() {
       await gateway.close();
       await lambda.close();
-      await files?.close();
+      await s3?.close();
+      if (directory) await rm(directory, { recursive: true });
       await dataApi.close();
       await sql.end();
       await (copy ?? postgres)?.remove();
@@ -156,19 +159,6 @@ async function migrate(): Promise<void> {
   await lambda.close();
 }
 
-async function startFileService() {
-  const directory = await mkdtemp(join(tmpdir(), "colophon-s3-"));
-  const s3 = await startS3({ directory, buckets: bucketsOf({ uploads: true }), key });
-  useBucket(s3.url);
-  return {
-    s3,
-    async close() {
-      await s3.close();
-      await rm(directory, { recursive: true });
-    },
-  };
-}
-
 async function call(url: string, name: string, { as, path = {}, query = {}, body, headers = {} }: Request) {
   const declaration = declarationOf(name);
   const target = declaration.path.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(path[key] ?? ""));
@@ -180,9 +170,7 @@ async function call(url: string, name: string, { as, path = {}, query = {}, body
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       ...headers,
     },
-    ...(body === undefined
-      ? {}
-      : { body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
+    body: typeof body === "string" || Buffer.isBuffer(body) ? body : (JSON.stringify(body) ?? null),
   });
   const text = await response.text();
   const reply = {

@@ -34,7 +34,12 @@ export async function startTemplates(directory: string, outdir: string): Promise
   const kept = await cachedFolder("cluster", inputs, async (folder) => {
     const server = await startPostgres({ directory: folder, durable: false });
     try {
-      await makeTemplates(await openServer(server), outdir);
+      const templates = await openServer(server);
+      await migrate("blank", templates, outdir);
+      const sql = openDatabase(`${server.url}/postgres`, { max: 1 });
+      await sql`create database demo template blank owner ${identifier(owner)}`;
+      await sql.end();
+      await withFunctions("demo", templates, outdir, (lambda) => loadDemo(lambda, `${templates.ownerUrl}/demo`));
     } finally {
       await server.stop();
     }
@@ -48,14 +53,6 @@ async function openServer(server: Postgres) {
   const ownerUrl = await createOwnedDatabase(server.url, "blank", owner);
   // The passwords of the roles are derived from the superuser's. All databases have them in common.
   return { server, ownerUrl, secrets: newSecrets(ownerUrl, new URL(server.url).password) };
-}
-
-async function makeTemplates(templates: Templates, outdir: string): Promise<void> {
-  await migrate("blank", templates, outdir);
-  const sql = openDatabase(`${templates.server.url}/postgres`, { max: 1 });
-  await sql`create database demo template blank owner ${identifier(owner)}`;
-  await sql.end();
-  await withFunctions("demo", templates, outdir, (lambda) => loadDemo(lambda, `${templates.ownerUrl}/demo`));
 }
 
 /** Runs the migrations of the built functions. */

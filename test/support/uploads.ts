@@ -1,8 +1,8 @@
-import { GetObjectCommand, ListObjectVersionsCommand, S3Client } from "@aws-sdk/client-s3";
+import { GetObjectCommand, ListObjectVersionsCommand } from "@aws-sdk/client-s3";
 import { expect } from "vitest";
 import { imageBucket } from "../../infra/local/stage/functions.ts";
-import { identifier } from "./database.ts";
-import { key } from "./environment.ts";
+import { identifier, values } from "./database.ts";
+import { s3Of } from "./exports.ts";
 import { invoke } from "./invoke.ts";
 import { type Stack, type StackOptions, startStack, useStarted } from "./stack.ts";
 
@@ -16,7 +16,7 @@ export async function startUploads(options: StackOptions = {}) {
   const stack = await startStack({ ...options, uploads: true });
   const { s3 } = stack;
   if (!s3) throw new Error("The stack has no S3");
-  const client = new S3Client({ endpoint: s3.url, credentials: key, forcePathStyle: true });
+  const client = s3Of(stack);
   return {
     ...stack,
     s3,
@@ -48,17 +48,13 @@ export async function expectAgreement(stack: UploadStack): Promise<void> {
 }
 
 /** The keys that records refer to. */
-const referredKeys = async ({ sql }: Stack): Promise<string[]> =>
-  (
-    await sql<{ image: string }[]>`
-      select image from users where image is not null
-      union
-      select image from contributors where image is not null
-    `
-  ).map(({ image }) => image);
+const referredKeys = ({ sql }: Stack): Promise<string[]> =>
+  values(sql`
+    select image from users where image is not null union select image from contributors where image is not null
+  `);
 
-export const notedKeys = async ({ sql }: Stack): Promise<string[]> =>
-  (await sql<{ key: string }[]>`select key from images_to_remove order by key`).map(({ key }) => key);
+export const notedKeys = ({ sql }: Stack): Promise<string[]> =>
+  values(sql`select key from images_to_remove order by key`);
 
 /** Both objects of an image; none where there is none. */
 export const pairOf = (key: string | null): string[] => (key ? [key, key.replace(".webp", "-256.webp")] : []);

@@ -221,30 +221,28 @@ const withResponses = (definition: object) => restApi({}, { "gateway-responses":
 const body = "GET /x: responses default responseTemplates application/json";
 const definition = "x-amazon-apigateway-gateway-responses DEFAULT_4XX";
 
-describe("A document that cannot be run is refused at the start, and says where:", () => {
-  it.each([
-    ["API document: Invalid input: expected object, received null", null],
-    ["openapi: API Gateway imports version 3.0", { openapi: "3.1.0", paths: {} }],
-    ['POST /x: unknown integration type "vpc"', restApi({ "POST /x": served("obey", { type: "vpc" }) })],
-    ["GET /x: there is no function absent", get(served("absent"))],
-    ["GET /x: uri: not the URI of a Lambda function", gets({ uri: "https://x" })],
-    ["GET /x: httpMethod: Lambda functions are invoked by POST", gets({ httpMethod: "GET" })],
-    ["GET /x: there is no security scheme key", get({ ...served("obey"), security: [{ key: [] }] })],
-    ['GET /x: Unrecognized key: "requestParameters"', gets({ requestParameters: {} })],
-    ["/x/{y+}: not a path of plain segments and {parameters}", restApi({ "GET /x/{y+}": served("obey") })],
-    ["API document: x-amazon-apigateway-policy is not supported", restApi({}, { policy: {} })],
-    [`${body}: no Velocity template: Error: Parse error on line 1:`, templated("#if(")],
-    [`${body}: templates have no $util`, templated("$util.escapeJavaScript('a')")],
-    [
-      "GET /x: responses default responseParameters method.response.header.A: not a 'constant'",
-      withHeaders({ "method.response.header.A": "integration.response.header.B" }),
-    ],
-    ["GET /x: the operation does not declare the header A", withHeaders({ "method.response.header.A": "'a'" })],
-    [`${definition} statusCode: not a status such as 204`, withResponses({ statusCode: "4" })],
-  ])("%s", async (message, document) => {
-    const refused = startApiGateway({ document, lambda });
+it.each([
+  ["API document: Invalid input: expected object, received null", null],
+  ["openapi: API Gateway imports version 3.0", { openapi: "3.1.0", paths: {} }],
+  ['POST /x: unknown integration type "vpc"', restApi({ "POST /x": served("obey", { type: "vpc" }) })],
+  ["GET /x: there is no function absent", get(served("absent"))],
+  ["GET /x: uri: not the URI of a Lambda function", gets({ uri: "https://x" })],
+  ["GET /x: httpMethod: Lambda functions are invoked by POST", gets({ httpMethod: "GET" })],
+  ["GET /x: there is no security scheme key", get({ ...served("obey"), security: [{ key: [] }] })],
+  ['GET /x: Unrecognized key: "requestParameters"', gets({ requestParameters: {} })],
+  ["/x/{y+}: not a path of plain segments and {parameters}", restApi({ "GET /x/{y+}": served("obey") })],
+  ["API document: x-amazon-apigateway-policy is not supported", restApi({}, { policy: {} })],
+  [`${body}: no Velocity template: Error: Parse error on line 1:`, templated("#if(")],
+  [`${body}: templates have no $util`, templated("$util.escapeJavaScript('a')")],
+  [
+    "GET /x: responses default responseParameters method.response.header.A: not a 'constant'",
+    withHeaders({ "method.response.header.A": "integration.response.header.B" }),
+  ],
+  ["GET /x: the operation does not declare the header A", withHeaders({ "method.response.header.A": "'a'" })],
+  [`${definition} statusCode: not a status such as 204`, withResponses({ statusCode: "4" })],
+])("A document that cannot be run is refused at the start, and says where: %s", async (message, document) => {
+  const refused = startApiGateway({ document, lambda });
 
-    await expect(refused).rejects.toThrow(message);
-    await expect(refused).rejects.toThrow(/^.+$/);
-  });
+  await expect(refused).rejects.toThrow(message);
+  await expect(refused).rejects.toThrow(/^.+$/);
 });

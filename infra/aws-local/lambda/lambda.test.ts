@@ -103,21 +103,19 @@ describe("A function", () => {
   });
 });
 
-describe("A function that fails", () => {
-  it.each([
-    ["fail", { errorType: "RangeError", errorMessage: "too far" }],
-    ["fail-early", { errorType: "TypeError", errorMessage: "at once" }],
-    ["throw-text", { errorType: "string", errorMessage: "just text" }],
-    ["broken", { errorType: "Error", errorMessage: "cannot load" }],
-    ["empty", { errorType: "Runtime.HandlerNotFound" }],
-    ["nowhere", { errorType: "ResourceNotFoundException" }],
-  ])("is answered and logged as Lambda does: %s", async (name, error) => {
-    const invocation = await lambda.invoke(name, { secret: "token" });
+it.each([
+  ["fail", { errorType: "RangeError", errorMessage: "too far" }],
+  ["fail-early", { errorType: "TypeError", errorMessage: "at once" }],
+  ["throw-text", { errorType: "string", errorMessage: "just text" }],
+  ["broken", { errorType: "Error", errorMessage: "cannot load" }],
+  ["empty", { errorType: "Runtime.HandlerNotFound" }],
+  ["nowhere", { errorType: "ResourceNotFoundException" }],
+])("A function that fails is answered and logged as Lambda does: %s", async (name, error) => {
+  const invocation = await lambda.invoke(name, { secret: "token" });
 
-    expect(invocation).toMatchObject({ error: { ...error, trace: expect.any(Array) } });
-    expect(logged()).toContain(error.errorType);
-    expect(logged()).not.toContain("token");
-  });
+  expect(invocation).toMatchObject({ error: { ...error, trace: expect.any(Array) } });
+  expect(logged()).toContain(error.errorType);
+  expect(logged()).not.toContain("token");
 });
 
 describe("Lambda's limits", () => {

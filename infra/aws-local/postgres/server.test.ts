@@ -79,18 +79,16 @@ const serverIn = async () => Number((await readFile(stateFile(directory), "utf8"
 /** Empty for a process that has ended, reaped or not. */
 const commandOf = (id: number) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
 
-describe("startPostgres without a cluster", () => {
-  it("makes one in UTF-8, ordering text as Aurora does, even if it was killed over it before", async () => {
-    await mkdir(join(`${directory}.unfinished`, "cluster", "base"), { recursive: true });
-    const { url } = await start();
+it("startPostgres without a cluster makes one in UTF-8, ordering text as Aurora does, even if it was killed over it before", async () => {
+  await mkdir(join(`${directory}.unfinished`, "cluster", "base"), { recursive: true });
+  const { url } = await start();
 
-    expect(await ask(url, "show server_version")).toMatch(/^18\./);
-    expect(await ask(url, "show server_encoding")).toBe("UTF8");
-    expect(await ask(url, "select datlocale from pg_database where datname = 'postgres'")).toBe("en-US");
-    expect(await ask(url, "select 'a' < 'B'")).toBe(true);
-    expect(url).toMatch(/^postgres:\/\/postgres:\w{32}@127\.0\.0\.1:\d+$/);
-    expect(existsSync(`${directory}.unfinished`)).toBe(false);
-  });
+  expect(await ask(url, "show server_version")).toMatch(/^18\./);
+  expect(await ask(url, "show server_encoding")).toBe("UTF8");
+  expect(await ask(url, "select datlocale from pg_database where datname = 'postgres'")).toBe("en-US");
+  expect(await ask(url, "select 'a' < 'B'")).toBe(true);
+  expect(url).toMatch(/^postgres:\/\/postgres:\w{32}@127\.0\.0\.1:\d+$/);
+  expect(existsSync(`${directory}.unfinished`)).toBe(false);
 });
 
 const copyEmpty = () => void execFileSync("cp", ["-a", join(parent, "empty"), directory]);

@@ -144,7 +144,7 @@ function expectLinks(before: Form, after: Form, forms: readonly Form[]): void {
 function expectElements(kind: Kind, names: readonly string[], before: Form, after: Form, forms: readonly Form[]): void {
   type Element = Record<string, unknown>;
   const elementsOf = (form: Form) => form[kind] as unknown as Element[];
-  const valuesOf = (element: Element) => JSON.stringify(names.map((name) => element[name]));
+  const values = (element: Element) => JSON.stringify(names.map((name) => element[name]));
   const find = (form: Form, { id }: Element) => elementsOf(form).find((element) => element.id === id);
   const isRenamed = (element: Element, old: Element) => kind === "aliases" && element.name !== old.name;
   const isOld = (element: Element) => {
@@ -171,11 +171,11 @@ function expectElements(kind: Kind, names: readonly string[], before: Form, afte
   );
   const certain = added
     .filter(({ form, element }) => !isGoneElsewhere(form, element))
-    .map(({ element }) => valuesOf(element));
+    .map(({ element }) => values(element));
   const isNew = (element: Element) => find(before, element) === undefined;
-  const found = elementsOf(after).filter(isNew).map(valuesOf);
+  const found = elementsOf(after).filter(isNew).map(values);
   expect(found).toEqual(expect.arrayContaining(certain));
-  expect(added.map(({ element }) => valuesOf(element))).toEqual(expect.arrayContaining(found));
+  expect(added.map(({ element }) => values(element))).toEqual(expect.arrayContaining(found));
 }
 
 it("Hundreds of random edits change no field that was not touched, beside two other editors and over a faulty network", {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Fault } from "../../../infra/aws-local/test/data-api.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { envelope } from "../../support/envelope.ts";
@@ -56,13 +56,8 @@ function failing(fault: Fault, times: number): void {
 const read = () => stack.call("contributors/list", { query: { client: 1 } });
 let additions = 0;
 const write = () =>
-  stack.call("admin-roles/add", {
-    as: administrator.token,
-    body: { name: `Added ${++additions}`, description: "By a test" },
-  });
+  administrator.call("admin-roles/add", { body: { name: `Added ${++additions}`, description: "By a test" } });
 const written = async () => (await stack.sql`select from roles where name = ${`Added ${additions}`}`).length;
-
-afterEach(() => stack.dataApi.intercept(undefined));
 
 describe("A statement", () => {
   it.each(transient)("is sent until there is a response, and done once, after %s", async (_, fault) => {
@@ -104,7 +99,6 @@ describe("A statement", () => {
     ["writes", write, "Service unavailable, nothing was changed", isKnown],
   ])("that %s gets 503 with Retry-After when faults outlast the visitor: %s", async (_, call, message, filter) => {
     const all = transient.map(([, fault]) => fault).filter((fault) => !/after|cut/.test(fault.kind) && filter(fault));
-    stack.dataApi.calls.length = 0;
     stack.dataApi.intercept(({ number }) => all[number % all.length]);
     const start = Date.now();
 

@@ -90,19 +90,17 @@ const changesOf = ({ id }: Person) => stack.sql`
 const byAdministrator =
   (name: string) =>
   async ({ id }: Person) =>
-    (await stack.call(name, { as: administrator.token, path: { id } })).status;
+    (await administrator.call(name, { path: { id } })).status;
 
 /** 200 as after a logout by an administrator. */
 const endSessions = ({ id }: Person) =>
   stack.lambda.invoke("ops-end-sessions", { user: id }).then((invocation) => ("result" in invocation ? 200 : 500));
 
 /** Calls while the responses to the first statements get lost. */
-async function withLostResponses<Result>(count: number, work: () => Promise<Result>): Promise<Result> {
+function withLostResponses<Result>(count: number, work: () => Promise<Result>): Promise<Result> {
   let calls = 0;
   stack.dataApi.intercept(() => (calls++ < count ? { kind: "drop-after" } : undefined));
-  const result = await work();
-  stack.dataApi.intercept(undefined);
-  return result;
+  return work();
 }
 
 /** Calls while another session has locked a table, which then can only be read. */

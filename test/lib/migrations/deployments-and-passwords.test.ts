@@ -13,7 +13,6 @@ import { defaultName as owner } from "../../../infra/local/database.ts";
 import { newSecrets, secretArns } from "../../../infra/local/stage/secrets.ts";
 import type { Migration } from "../../../lib/migrations/tables/all.ts";
 import { identifier, openDatabase, type Sql } from "../../support/database.ts";
-import { key } from "../../support/environment.ts";
 import { useOwnService } from "../../support/own-service.ts";
 
 /* What needs a cluster of its own: that its stack is deployed, and the passwords of its roles. */
@@ -295,12 +294,8 @@ describe("ops-rotate-password", () => {
   }
 
   const secretNow = async () => {
-    const client = new SecretsManagerClient({
-      endpoint: service.dataApi.url,
-      region: "eu-central-1",
-      credentials: key,
-    });
-    const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: secretArns.public }));
+    const secret = new GetSecretValueCommand({ SecretId: secretArns.public });
+    const { SecretString } = await new SecretsManagerClient().send(secret);
     return JSON.parse(`${SecretString}`);
   };
 

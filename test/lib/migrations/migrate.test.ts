@@ -361,10 +361,8 @@ create table publisher_relations (
   });
 });
 
-describe("lib/changes/all.ts", () => {
-  it("lists each file", async () => {
-    const files = await readdir(join(import.meta.dirname, "../../../lib/changes"));
-    const listed = scripts.map(({ path }) => path.replace("lib/changes/", ""));
-    expect(listed.sort()).toEqual(files.filter((file) => file.endsWith(".sql")).sort());
-  });
+it("lib/changes/all.ts lists each file", async () => {
+  const files = await readdir(join(import.meta.dirname, "../../../lib/changes"));
+  const listed = scripts.map(({ path }) => path.replace("lib/changes/", ""));
+  expect(listed.sort()).toEqual(files.filter((file) => file.endsWith(".sql")).sort());
 });

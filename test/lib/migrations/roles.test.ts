@@ -50,32 +50,30 @@ beforeAll(async () => {
 
 const listed = (rows: Record<string, string>[]) => rows.map(({ right }) => right).sort();
 
-describe("The right to each table", () => {
-  it.each(limitedRoles)("permits %s nothing else", async (role) => {
-    const found = await stack.sql`
-      with
-        tables as (
-          select oid, relname, verb, has_table_privilege(${`colophon_${role}`}, oid, verb) as may
-          from
-            pg_class
-            cross join unnest(array[
-              'select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger', 'maintain'
-            ]) as verb
-          where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
-        )
-      select verb || ' ' || relname as right from tables where may
-      union all
-      select verb || ' ' || relname || '.' || attname
-      from tables join pg_attribute on attrelid = oid
-      where
-        not may
-        and verb in ('select', 'insert', 'update', 'references')
-        and attnum > 0 and not attisdropped
-        and has_column_privilege(${`colophon_${role}`}, oid, attnum, verb)
-    `;
+it.each(limitedRoles)("The right to each table permits %s nothing else", async (role) => {
+  const found = await stack.sql`
+    with
+      tables as (
+        select oid, relname, verb, has_table_privilege(${`colophon_${role}`}, oid, verb) as may
+        from
+          pg_class
+          cross join unnest(array[
+            'select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger', 'maintain'
+          ]) as verb
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
+      )
+    select verb || ' ' || relname as right from tables where may
+    union all
+    select verb || ' ' || relname || '.' || attname
+    from tables join pg_attribute on attrelid = oid
+    where
+      not may
+      and verb in ('select', 'insert', 'update', 'references')
+      and attnum > 0 and not attisdropped
+      and has_column_privilege(${`colophon_${role}`}, oid, attnum, verb)
+  `;
 
-    expect(listed(found)).toEqual(rights[role].toSorted());
-  });
+  expect(listed(found)).toEqual(rights[role].toSorted());
 });
 
 const searching = "containing long_alias_keys name_key without_joiners";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
 import { loadDemo } from "../../../infra/local/demo/load.ts";
@@ -41,19 +41,17 @@ async function idsFrom(lambda: Lambda, name: string, queryStringParameters: obje
   return (contributors ?? publishers).map(({ id }: { id: number }) => id);
 }
 
-describe("A database with another locale", () => {
-  it.each([
-    ["contributors-list", { client: "1" }],
-    ["contributors-list", { client: "2", order: "name-desc" }],
-    ["contributors-list", { client: "1", search: "Ö" }],
-    ["contributors-list", { client: "1", search: "W" }],
-    ["contributors-list", { client: "2", search: "Lé" }],
-    ["publishers-list", { order: "name-asc" }],
-    ["publishers-list", { search: "É" }],
-  ])("gives the same response to %s %o", async (name, query) => {
-    const ids = await idsFrom(swedish, name, query);
+it.each([
+  ["contributors-list", { client: "1" }],
+  ["contributors-list", { client: "2", order: "name-desc" }],
+  ["contributors-list", { client: "1", search: "Ö" }],
+  ["contributors-list", { client: "1", search: "W" }],
+  ["contributors-list", { client: "2", search: "Lé" }],
+  ["publishers-list", { order: "name-asc" }],
+  ["publishers-list", { search: "É" }],
+])("A database with another locale gives the same response to %s %o", async (name, query) => {
+  const ids = await idsFrom(swedish, name, query);
 
-    expect(ids).toEqual(await idsFrom(stack.lambda, name, query));
-    expect(ids.length).toBeGreaterThan(0);
-  });
+  expect(ids).toEqual(await idsFrom(stack.lambda, name, query));
+  expect(ids.length).toBeGreaterThan(0);
 });
