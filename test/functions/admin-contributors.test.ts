@@ -81,25 +81,22 @@ it("GET /admin-contributors/id/{id} returns 200 with every field, relations to u
   });
 });
 
-describe("POST /admin-contributors/add", () => {
+it("POST /admin-contributors/add returns 200 and adds an unpublished contributor, shared or a client's own", async () => {
   const add = (body: unknown, query: Query = {}) => editor.call("admin-contributors/add", { body, query });
+  const forged = { public: true, id: 77, slug: "mine" };
 
-  it("returns 200 and adds an unpublished contributor, shared or a client's own", async () => {
-    const forged = { public: true, id: 77, slug: "mine" };
+  const { body } = await add({ first_name: " Émile ", last_name: "Zola", ...forged });
+  await add({ first_name: "株式会社" }, { client: 2 });
 
-    const { body } = await add({ first_name: " Émile ", last_name: "Zola", ...forged });
-    await add({ first_name: "株式会社" }, { client: 2 });
-
-    expect(body).toEqual(envelope(200, "Contributor added"));
-    const rows = await stack.sql`
-      select first_name, last_name, slug, public, client_id from contributors order by id desc limit 2
-    `;
-    expect(rows).toEqual([
-      { first_name: "株式会社", last_name: null, slug: "contributor", public: false, client_id: 2 },
-      { first_name: "Émile", last_name: "Zola", slug: "emile-zola", public: false, client_id: null },
-    ]);
-    expect((await add({ first_name: "Ann" }, { client: 99 })).body).toEqual(invalidParameter("client"));
-  });
+  expect(body).toEqual(envelope(200, "Contributor added"));
+  const rows = await stack.sql`
+    select first_name, last_name, slug, public, client_id from contributors order by id desc limit 2
+  `;
+  expect(rows).toEqual([
+    { first_name: "株式会社", last_name: null, slug: "contributor", public: false, client_id: 2 },
+    { first_name: "Émile", last_name: "Zola", slug: "emile-zola", public: false, client_id: null },
+  ]);
+  expect((await add({ first_name: "Ann" }, { client: 99 })).body).toEqual(invalidParameter("client"));
 });
 
 describe("POST /admin-contributors/edit/{id}", () => {

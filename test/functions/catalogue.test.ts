@@ -180,31 +180,27 @@ describe("GET /contributor/slug/{slug}", () => {
   });
 });
 
-describe("GET /publisher/slug/{slug}", () => {
-  const find = async (slug: string) => (await lookUp("publisher/slug", slug)).body;
+it("GET /publisher/slug/{slug} returns 200 with every field of the interface", async () => {
+  const imprint = await aPublisher(stack.sql, { name: "Tor", slug: "tor", image: "publishers/tor.webp" });
+  const fields = { name: "Macmillan", slug: "macmillan", country: "United Kingdom" };
+  const website = "https://www.us.macmillan.com:443/publishers?x=1";
+  const { id } = await aPublisher(stack.sql, { ...fields, website, image: "publishers/macmillan.webp" });
+  const alias = { title: "Pan Mac", language: "English" };
+  const text = { description: "Ein Verlag.", language: "German", source: "Wikipedia" };
+  const aliasId = await added("publisher_aliases", { publisher_id: id, ...alias });
+  const textId = await added("publisher_descriptions", { publisher_id: id, ...text });
+  const relation = { relation_id: imprint.id, type: "imprint" };
+  const relationId = await added("publisher_relations", { publisher_id: id, ...relation });
 
-  it("returns 200 with every field of the interface", async () => {
-    const imprint = await aPublisher(stack.sql, { name: "Tor", slug: "tor", image: "publishers/tor.webp" });
-    const fields = { name: "Macmillan", slug: "macmillan", country: "United Kingdom" };
-    const website = "https://www.us.macmillan.com:443/publishers?x=1";
-    const { id } = await aPublisher(stack.sql, { ...fields, website, image: "publishers/macmillan.webp" });
-    const alias = { title: "Pan Mac", language: "English" };
-    const text = { description: "Ein Verlag.", language: "German", source: "Wikipedia" };
-    const aliasId = await added("publisher_aliases", { publisher_id: id, ...alias });
-    const textId = await added("publisher_descriptions", { publisher_id: id, ...text });
-    const relation = { relation_id: imprint.id, type: "imprint" };
-    const relationId = await added("publisher_relations", { publisher_id: id, ...relation });
-
-    expect(await find("macmillan")).toEqual({
-      id,
-      ...fields,
-      image: `${images}/publishers/macmillan.webp`,
-      website,
-      domain: "us.macmillan.com",
-      descriptions: [{ id: textId, ...text }],
-      aliases: [{ id: aliasId, ...alias }],
-      relations: [{ id: relationId, ...relation, name: "Tor", image: `${images}/publishers/tor.webp`, slug: "tor" }],
-    });
+  expect((await lookUp("publisher/slug", "macmillan")).body).toEqual({
+    id,
+    ...fields,
+    image: `${images}/publishers/macmillan.webp`,
+    website,
+    domain: "us.macmillan.com",
+    descriptions: [{ id: textId, ...text }],
+    aliases: [{ id: aliasId, ...alias }],
+    relations: [{ id: relationId, ...relation, name: "Tor", image: `${images}/publishers/tor.webp`, slug: "tor" }],
   });
 });
 
@@ -222,16 +218,15 @@ it.each([
   },
 );
 
-describe.each([
+it.each([
   ["GET /contributor/random", "contributor/random", "No contributors found", aContributor],
   ["GET /publisher/random", "publisher/random", "Publisher not found", aPublisher],
-] as const)("%s", (_, name, message, add) => {
-  beforeEach(async () => {
+] as const)(
+  "%s returns 200 with a string, of which each shared or own record is equally likely, and 404 where there is none",
+  async (_, name, message, add) => {
     await aContributor(stack.sql, { slug: "unpublished", public: false });
     await add(stack.sql, { slug: "foreign", client_id: 2 });
-  });
 
-  it("returns 200 with a string, of which each shared or own record is equally likely, and 404 where there is none", async () => {
     expect(await read(name)).toEqual(envelope(404, message));
     await add(stack.sql, { slug: "shared" });
     for (const slug of ["own", "other"]) await add(stack.sql, { slug, client_id: 1 });
@@ -243,8 +238,8 @@ describe.each([
     expect(Object.keys(counts).sort()).toEqual(["other", "own", "shared"]);
     // 100 each are expected; less than 55 happens once in ten million runs.
     for (const drawn of Object.values(counts)) expect(drawn?.length).toBeGreaterThan(55);
-  });
-});
+  },
+);
 
 describe.each([
   ["GET /contributor/works/{id}", "contributor", "works", "by", aContributor],

@@ -132,22 +132,20 @@ describe("A function's result", () => {
   });
 });
 
-describe("Compression", () => {
-  const large = { statusCode: 200, body: "x".repeat(1_024) };
+const large = { statusCode: 200, body: "x".repeat(1_024) };
 
-  it.each([
-    ["gzip", large, "gzip"],
-    ["deflate, gzip;q=0.5", large, "gzip"],
-    ["identity", large, undefined],
-    ["gzip;q=0", large, undefined],
-    ["gzip", { statusCode: 200, body: "x".repeat(1_023) }, undefined],
-    ["gzip", { ...large, headers: { "content-encoding": "identity" } }, "identity"],
-  ])("of what %j accepts, if it is large and not yet encoded", async (accepted, result, coding) => {
-    const { headers, text } = await give(result, { "Accept-Encoding": accepted });
+it.each([
+  ["gzip", large, "gzip"],
+  ["deflate, gzip;q=0.5", large, "gzip"],
+  ["identity", large, undefined],
+  ["gzip;q=0", large, undefined],
+  ["gzip", { statusCode: 200, body: "x".repeat(1_023) }, undefined],
+  ["gzip", { ...large, headers: { "content-encoding": "identity" } }, "identity"],
+])("Compression of what %j accepts, if it is large and not yet encoded", async (accepted, result, coding) => {
+  const { headers, text } = await give(result, { "Accept-Encoding": accepted });
 
-    expect(headers["content-encoding"]).toBe(coding);
-    expect(text).toBe(result.body);
-  });
+  expect(headers["content-encoding"]).toBe(coding);
+  expect(text).toBe(result.body);
 });
 
 describe("A mock", () => {
