@@ -83,6 +83,7 @@ function mergedPeople(all: People, keep: number, merge: readonly number[]): Peop
       .map(({ fields }) => fields[field])
       .find((value, place) => value !== null && (place === 0 || !String(value).startsWith("slug:"))) ?? null;
   const external_id = first("external_id");
+  const names = [kept.name, ...kept.aliases, ...others.flatMap(({ name, aliases }) => [...aliases, name])];
   const rolesIn = (series: string) =>
     everybody.flatMap(({ roles }) => (series in roles ? [roles[series] ?? null] : []));
   const led = Object.entries(all).map(([id, each]) => {
@@ -94,9 +95,7 @@ function mergedPeople(all: People, keep: number, merge: readonly number[]): Peop
     [keep]: {
       name: kept.name,
       fields: { ...kept.fields, gender: first("gender"), type: first("type"), image: first("image"), external_id },
-      aliases: unique([kept.name, ...kept.aliases, ...others.flatMap(({ name, aliases }) => [...aliases, name])]).slice(
-        1,
-      ),
+      aliases: unique(names).slice(1),
       links: unique(everybody.flatMap(({ links }) => links)),
       descriptions: everybody.flatMap(({ descriptions }, place) =>
         descriptions.filter(({ language }) => {

@@ -48,14 +48,11 @@ const text = fc.oneof(
   fc.string({ maxLength: 12 }),
 );
 const nameText = accepted(name, text);
-const longText = accepted(
-  requiredText,
-  fc.oneof(
-    text,
-    text.map((each) => `${each}\n\t${each.repeat(900)}`),
-  ),
-);
+const paragraphs = text.map((each) => `${each}\n\t${each.repeat(900)}`);
+const longText = accepted(requiredText, fc.oneof(text, paragraphs));
 const url = accepted(link, fc.webUrl());
+const none = fc.constant(undefined);
+const sourceText = accepted(source, text);
 const optional = fc.option(nameText, { nil: undefined });
 const language = fc.constantFrom("English", "German", "Japanese");
 const few = <Item>(item: fc.Arbitrary<Item>, maxLength = 3) => fc.array(item, { maxLength });
@@ -79,11 +76,7 @@ const records = (
         slug: fc.constantFrom(undefined, `said-${externalId.replace("/", "-")}`),
         client: fc.constantFrom(undefined, 3, 70),
         descriptions: few(
-          fc.record({
-            language,
-            description: longText,
-            source: kind === "series" ? fc.constant(undefined) : accepted(source, text),
-          }),
+          fc.record({ language, description: longText, source: kind === "series" ? none : sourceText }),
         ),
         ...fieldsOf(externalId),
       }),
@@ -94,10 +87,8 @@ const records = (
 const relations = (kind: string, externalIds: readonly string[], type: string) => {
   const end = fc.constantFrom(...externalIds);
   const line = fc.record({ kind: fc.constant(kind), from: end, to: end, [type]: nameText });
-  return fc.uniqueArray(
-    line.filter(({ from, to }) => from !== to),
-    { selector: (each) => JSON.stringify(each), maxLength: 8 },
-  );
+  const ofTwo = line.filter(({ from, to }) => from !== to);
+  return fc.uniqueArray(ofTwo, { selector: (each) => JSON.stringify(each), maxLength: 8 });
 };
 
 /** Lines in the order of an export, whose references lead to earlier ones. */
