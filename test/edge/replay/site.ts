@@ -89,10 +89,7 @@ export async function startSite(traffic: Traffic) {
     outgoing.writeHead(response.statusCode ?? 500, response.headers).end(body);
   });
   cache = await startSharedCache(network.url, publicReads(endpoints));
-  Object.assign(variables, {
-    AWS_ENDPOINT_URL_LAMBDA: lambdaApi.url,
-    AWS_ENDPOINT_URL_CLOUDFRONT: cloudFront.url,
-  });
+  Object.assign(variables, { AWS_ENDPOINT_URL_LAMBDA: lambdaApi.url, AWS_ENDPOINT_URL_CLOUDFRONT: cloudFront.url });
 
   const edge = cache;
   const cookie = `refreshToken=${(await anAdministrator(stack.sql)).token}`;
@@ -112,17 +109,14 @@ export async function startSite(traffic: Traffic) {
       const { response, body } = await forward({ method: "GET", url, headers: {} }, Buffer.alloc(0));
       return responseOf(response, body);
     },
-    /** Holds the database's next response about a slug, and calls back when it is there; undefined holds nothing. */
-    hold(next: { readonly slug: string; readonly until: Promise<unknown>; arrived(): void } | undefined): void {
-      stack.dataApi.intercept(
-        next &&
-          (({ parameters }) => {
-            if (!parameters?.some(({ value }) => value?.stringValue === next.slug)) return undefined;
-            stack.dataApi.intercept(undefined);
-            next.arrived();
-            return { kind: "hold", until: next.until };
-          }),
-      );
+    /** Holds the database's next response about a slug, and calls back when it is there. */
+    hold(next: { readonly slug: string; readonly until: Promise<unknown>; arrived(): void }): void {
+      stack.dataApi.intercept(({ parameters }) => {
+        if (!parameters?.some(({ value }) => value?.stringValue === next.slug)) return undefined;
+        stack.dataApi.intercept(undefined);
+        next.arrived();
+        return { kind: "hold", until: next.until };
+      });
     },
     /** The items that the edge has invalidated, the oldest first. */
     invalidated,
