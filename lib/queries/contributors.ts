@@ -102,8 +102,8 @@ const names = nameAndAliases(
 function candidates(search: Search, client: number, { by, isAfter }: Order, batch: Batch): Sql {
   const { after, offset, limit, limitMax } = batch;
   if (isSelective(search)) return sql`(select id, key from found where ${isAfter(after)}) as candidates`;
-  const first = sql`and ${isAfter(after)} order by ${by} limit ${offset === 0 ? limitMax : sql`${limit + offset}::bigint`}`;
-  return inEachScope(sql`id, key`, client, first);
+  const most = offset === 0 ? limitMax : sql`${limit + offset}::bigint`;
+  return inEachScope(sql`id, key`, client, sql`and ${isAfter(after)} order by ${by} limit ${most}`);
 }
 
 /** How many are found: by scope, too, or PostgreSQL would read the table, which takes longer than the index. */

@@ -21,9 +21,10 @@ const pieces = Array.from({ length: 0x110000 / 0x400 }, (_, piece) =>
  * The characters that an expression matches, as ranges. Few tools that generate text from a pattern support `\p{…}`.
  */
 function rangesOf({ source }: RegExp): string {
+  const runs = new RegExp(`${source}+`, "gv");
   const ranges: [first: number, last: number][] = [];
-  for (const [match] of pieces.flatMap((piece) => [...piece.matchAll(new RegExp(`${source}+`, "gv"))])) {
-    const points = Array.from(match, (character) => character.codePointAt(0) ?? 0);
+  for (const run of pieces.flatMap((piece) => piece.match(runs) ?? [])) {
+    const points = Array.from(run, (character) => character.codePointAt(0) ?? 0);
     const [first = 0, last = 0] = [points[0], points.at(-1)];
     const before = ranges.at(-1);
     if (before?.[1] === first - 1) before[1] = last;
