@@ -93,7 +93,7 @@ if (import.meta.main) {
       overwrite(`${report.lines.toLocaleString("en")} of ${plural(measured.lines, "line")}`);
     } while (!report.isDone && !dryRun);
     overwrite("");
-    print(resultInWords(path, report, { dryRun }, process.stdout.columns ?? 120) ?? "");
+    print(resultInWords(path, report, { dryRun }) ?? "");
     if (leavesSomething(report)) process.exitCode = 1;
     if (report.refusedCount > 100 && where.stage !== undefined)
       print(`All of them: npm run logs -- --stage ${where.stage} --function ops/import --level warn --since 1d`);

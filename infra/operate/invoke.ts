@@ -24,7 +24,7 @@ const usage =
   "  --stage       a deployed stage; default: the service that npm start runs\n" +
   "  --yes         changes a protected stage without asking\n" +
   "  --token-from  an environment variable, or else a file, that has the refresh token to send to an endpoint\n" +
-  "  --json        prints results as they are, also those that would be a table\n" +
+  "  --json        prints results as they are, also those that would be in words\n" +
   "  --url         where the local service runs; default http://localhost:3000\n" +
   "  --data        the directory of its data; default .local\n" +
   "It ends with 1 if the function failed, or if it refused or left something of an undo or an import.";
@@ -173,8 +173,7 @@ if (import.meta.main) {
     const { result, hasFailed } = await invoke({ ...values, name, payload, tokenSource });
     if (hasFailed && !json) throw functionErrorOf(result);
     const path = functionPathOf(name);
-    const columns = process.stdout.columns ?? 120;
-    const text = json ? undefined : resultInWords(path, result, await eventOf(path, payload), columns);
+    const text = json ? undefined : resultInWords(path, result, await eventOf(path, payload));
     print(text ?? JSON.stringify(result, null, 2));
     process.exitCode = hasFailed || leavesSomething(result) ? 1 : 0;
   });
