@@ -91,8 +91,7 @@ export async function startStack({
 }: StackOptions = {}) {
   const postgres = ownPostgres ? await startOwnPostgres({ durable: true }) : undefined;
   const databaseUrl = postgres?.url ?? inject("ownerUrl");
-  const copy = postgres ? undefined : await createDatabase(from);
-  const database = copy?.name ?? "postgres";
+  const database = postgres ? "postgres" : await createDatabase(from);
   const sql = openDatabase(`${databaseUrl}/${database}`);
   const texts = newSignInSecrets();
   const secrets = postgres ? newSecrets(postgres.url) : inject("secrets");
@@ -148,7 +147,7 @@ export async function startStack({
       if (directory) await rm(directory, { recursive: true });
       await dataApi.close();
       await sql.end();
-      await (copy ?? postgres)?.remove();
+      await postgres?.remove();
     },
   };
 }

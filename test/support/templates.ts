@@ -37,6 +37,8 @@ export async function startTemplates(directory: string, outdir: string): Promise
       const templates = await openServer(server);
       await migrate("blank", templates, outdir);
       const sql = openDatabase(`${server.url}/postgres`, { max: 1 });
+      // The databases of a run are too many to look after.
+      await sql`alter system set autovacuum = off`;
       await sql`create database demo template blank owner ${identifier(owner)}`;
       await sql.end();
       await withFunctions("demo", templates, outdir, (lambda) => loadDemo(lambda, `${templates.ownerUrl}/demo`));

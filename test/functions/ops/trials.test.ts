@@ -152,16 +152,15 @@ describe("ops-check-copy", () => {
   /** What is wrong with a copy of a template, which is then spoilt. */
   async function problemsWith(template: Parameters<typeof createDatabase>[0], spoil: string): Promise<string[]> {
     const copy = await createDatabase(template);
-    const sql = openDatabase(`${inject("ownerUrl")}/${copy.name}`, { max: 1 });
+    const sql = openDatabase(`${inject("ownerUrl")}/${copy}`, { max: 1 });
     await sql.query(spoil);
     await sql.end();
     const problems = await problemsOf({
       ...checks,
-      copy: { resourceArn: clusterArn, secretArn: secretArns.master, database: copy.name },
+      copy: { resourceArn: clusterArn, secretArn: secretArns.master, database: copy },
       live: { resourceArn: clusterArn, secretArn: secretArns.operator, database: process.env.DATABASE_NAME },
       deadline: Number.POSITIVE_INFINITY,
     });
-    await copy.remove();
     return problems;
   }
 

@@ -23,20 +23,15 @@ it("The demo data can be loaded without users, whose tokens are known", async ()
 });
 
 describe("scale", () => {
-  let database: Awaited<ReturnType<typeof createDatabase>>;
   let url: string;
   let db: Sql;
 
   beforeAll(async () => {
-    database = await createDatabase("demo");
-    url = `${inject("databaseUrl")}/${database.name}`;
+    url = `${inject("databaseUrl")}/${await createDatabase("demo")}`;
     db = openDatabase(url, { max: 1 });
   });
 
-  afterAll(async () => {
-    await db.end();
-    await database.remove();
-  });
+  afterAll(() => db.end());
 
   const countOf = async (table: string) => Number((await db`select count(*) from ${identifier(table)}`)[0]?.count);
 

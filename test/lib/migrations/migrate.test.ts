@@ -13,7 +13,7 @@ import { createDatabase } from "../../support/own-database.ts";
 
 const names = migrations.map(({ name }) => name);
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: string;
 let sql: Sql;
 let dataApi: DataApi;
 let lambda: Lambda;
@@ -23,16 +23,15 @@ const dataApiWith = (limits = {}) =>
 
 beforeAll(async () => {
   database = await createDatabase("template1");
-  sql = openDatabase(`${inject("databaseUrl")}/${database.name}`);
+  sql = openDatabase(`${inject("databaseUrl")}/${database}`);
   dataApi = await dataApiWith();
-  useDatabase(database.name, dataApi.url);
+  useDatabase(database, dataApi.url);
   lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
 });
 
 afterAll(async () => {
   await dataApi.close();
   await sql.end();
-  await database.remove();
 });
 
 const empty = () => sql.query("drop schema public cascade; create schema public authorization pg_database_owner");
@@ -202,7 +201,7 @@ describe("A migration of the next release", () => {
     await empty();
     await migrate();
     slowApi = await dataApiWith({ statementTimeoutInMilliseconds: callSeconds * 1_000 });
-    useDatabase(database.name, slowApi.url);
+    useDatabase(database, slowApi.url);
     vi.resetModules();
     const runner = await import("../../../lib/migrations/migrate.ts");
     migrateTo = (next, endBy) => runner.migrate([...migrations, next], endBy);

@@ -8,27 +8,24 @@ import { identifier, openDatabase } from "../../support/database.ts";
 import { useStack } from "../../support/stack.ts";
 
 const database = `swedish_${randomUUID().replaceAll("-", "")}`;
-const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
 const stack = useStack({ from: "demo" });
 /** Over a database that sorts as Swedes do: å, ä and ö behind z, v and w alike. */
 let swedish: Lambda;
 
 beforeAll(async () => {
+  const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
   await admin`
     create database ${identifier(database)} owner ${identifier(owner)} template template0
     encoding 'UTF8' locale 'C' locale_provider icu icu_locale 'sv'
   `;
+  await admin.end();
   const variables = { ...process.env, DATABASE_NAME: database };
   swedish = await startLambda({ outdir: inject("outdir"), settingsOf, variables });
   await swedish.invoke("ops-migrate", {});
   await loadDemo(swedish, `${inject("ownerUrl")}/${database}`);
 });
 
-afterAll(async () => {
-  await swedish.close();
-  await admin`drop database ${identifier(database)} with (force)`;
-  await admin.end();
-});
+afterAll(() => swedish.close());
 
 /** The ids of a list. */
 async function idsFrom(lambda: Lambda, name: string, queryStringParameters: object): Promise<number[]> {

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import sql, { empty, type Sql } from "sql-template-tag";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
@@ -11,18 +10,17 @@ import * as contributors from "../../../lib/queries/contributors.ts";
 import { isSelective } from "../../../lib/queries/fragments/search.ts";
 import * as publishers from "../../../lib/queries/publishers.ts";
 import * as users from "../../../lib/queries/users.ts";
-import { identifier, openDatabase } from "../../support/database.ts";
+import { openDatabase } from "../../support/database.ts";
 import { addUsers, lateRole } from "../../support/made-up-users.ts";
+import { createDatabase } from "../../support/own-database.ts";
 
-const database = `plans_${randomUUID().replaceAll("-", "")}`;
-const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
-const db = openDatabase(`${inject("databaseUrl")}/${database}`, { max: 1 });
+const databaseUrl = `${inject("databaseUrl")}/${await createDatabase("demo")}`;
+const db = openDatabase(databaseUrl, { max: 1 });
 let changes: typeof ledger;
 
 beforeAll(async () => {
-  await admin`create database ${identifier(database)} template demo`;
-  await scale(`${inject("databaseUrl")}/${database}`, 30_000);
-  await addUsers(`${inject("databaseUrl")}/${database}`, 3_000, 20);
+  await scale(databaseUrl, 30_000);
+  await addUsers(databaseUrl, 3_000, 20);
   await db`
     with added as (
       insert into changes (key, request_id, endpoint, caller_id, username, record)
@@ -54,8 +52,6 @@ beforeAll(async () => {
 afterAll(async () => {
   vi.unstubAllEnvs();
   await db.end();
-  await admin`drop database ${identifier(database)} with (force)`;
-  await admin.end();
 });
 
 /** The plan PostgreSQL makes for a statement with its parameters. */

@@ -9,21 +9,16 @@ import { identifier, openDatabase } from "../../../support/database.ts";
 import { createDatabase } from "../../../support/own-database.ts";
 import { runScript } from "../../../support/script.ts";
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
 let databaseUrl: string;
 let recorder: Awaited<ReturnType<typeof startRecorder>>;
 
 beforeAll(async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
-  database = await createDatabase("demo");
-  databaseUrl = `${inject("databaseUrl")}/${database.name}`;
+  databaseUrl = `${inject("databaseUrl")}/${await createDatabase("demo")}`;
   recorder = await startRecorder(inject("outdir"));
 });
 
-afterAll(async () => {
-  await recorder.close();
-  await database.remove();
-});
+afterAll(() => recorder.close());
 
 const statementOf = async (name: string, payload?: string) =>
   (await recorder.statementsOf(name, await eventOf(name, payload)))[0];
