@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import { receiveMessageOnPort, workerData } from "node:worker_threads";
@@ -69,6 +70,8 @@ async function load(): Promise<(invoke: Invoke) => Promise<void>> {
   if (typeof handler !== "function")
     throw runtimeError("Runtime.HandlerNotFound", "index.handler is undefined or not exported");
   send("loaded", undefined);
+  // Otherwise threads that open before this one ends would compile the same, and strip the types again.
+  flushCompileCache();
   const run = isStreamingHandler(handler) ? stream : respond;
   return (invoke) => run(handler, invoke);
 }
