@@ -1,9 +1,8 @@
+-- Objects in the bucket that no record refers to, or that none will refer to once a running update has failed.
 create table images_to_remove (
   key text primary key,
   remove_after timestamptz not null default now()
 );
-
-comment on table images_to_remove is 'Objects in the bucket that no record refers to, or that none will refer to once a running update has failed';
 
 create index images_to_remove_by_time on images_to_remove (remove_after);
 

@@ -1,17 +1,14 @@
+-- Administrators, and everybody else who has an account.
 create table users (
   id bigint generated always as identity primary key,
   slug text not null constraint users_slug_key unique,
   username text not null check (username <> ''),
   username_key text not null generated always as (name_key(username)) stored collate "C",
   age_verified boolean not null default false,
-  image text,
+  image text, -- Key of the profile image in the bucket
   registered timestamptz not null default now(),
   version bigint not null default 1
 );
-
-comment on table users is 'Administrators, and everybody else who has an account';
-
-comment on column users.image is 'Key of the profile image in the bucket';
 
 create unique index users_username_key on users (identity_key(username));
 
@@ -28,8 +25,10 @@ create trigger assign_slug before insert on users for each row execute function 
 create trigger list_former_image after insert or update of image or delete on users
   for each row execute function list_former_image();
 
+-- Sets of permissions; one of them is the default role.
 create table roles (
   id bigint generated always as identity primary key,
+  -- Marks the role that this service itself knows, administrator; never changes
   key text constraint roles_key_key unique,
   name text not null check (name <> ''),
   description text,
@@ -37,25 +36,19 @@ create table roles (
   version bigint not null default 1
 );
 
-comment on table roles is 'Sets of permissions; one of them is the default role';
-
-comment on column roles.key is 'Marks the role that this service itself knows, administrator; never changes';
-
 create unique index roles_name_key on roles (identity_key(name));
 
 create unique index roles_default_key on roles (is_default) where is_default = 1;
 
+-- What a role permits.
 create table permissions (
   id bigint generated always as identity primary key,
+  -- What this service checks; never changes. Null: a permission of other services
   key text constraint permissions_key_key unique,
   name text not null check (name <> ''),
   description text not null default '',
   version bigint not null default 1
 );
-
-comment on table permissions is 'What a role permits';
-
-comment on column permissions.key is 'What this service checks; never changes. Null: a permission of other services';
 
 create unique index permissions_name_key on permissions (identity_key(name));
 
@@ -72,12 +65,10 @@ create index role_permissions_by_permission on role_permissions (permission_id);
 create table user_roles (
   user_id bigint not null references users on delete cascade,
   role_id bigint not null constraint user_roles_role_id_fkey references roles on delete cascade,
-  username_key text not null collate "C",
+  username_key text not null collate "C", -- The user's, as is registered; kept by triggers
   registered timestamptz not null,
   primary key (user_id, role_id)
 );
-
-comment on column user_roles.username_key is 'The user''s, as is registered; kept by triggers';
 
 create index user_roles_by_name on user_roles (role_id, username_key, user_id);
 
@@ -138,27 +129,24 @@ create function give_default_role() returns trigger
 create trigger to_default_role after delete on user_roles
   referencing old table as removed for each statement execute function give_default_role();
 
+-- Sessions, by the SHA-256 of their token. A session outlives its user, hence no foreign key; user ids are never
+-- reused.
 create table refresh_tokens (
   digest bytea primary key check (length(digest) = 32),
   user_id bigint not null,
   issued_at timestamptz not null default now(),
   expires_at timestamptz not null,
   revoked_at timestamptz,
-  by_sign_in boolean not null default false
+  by_sign_in boolean not null default false -- Whether the user signed in; otherwise an operator issued the token
 );
-
-comment on table refresh_tokens is 'Sessions, by the SHA-256 of their token. A session outlives its user, hence no foreign key; user ids are never reused';
-
-comment on column refresh_tokens.by_sign_in is 'Whether the user signed in; otherwise an operator issued the token';
 
 create index refresh_tokens_by_user on refresh_tokens (user_id, expires_at);
 
+-- Who is editing a user, and until when.
 create table user_locks (
   user_id bigint primary key references users on delete cascade,
   editor_id bigint not null references users on delete cascade,
   expires_at timestamptz not null
 );
-
-comment on table user_locks is 'Who is editing a user, and until when';
 
 create index user_locks_by_editor on user_locks (editor_id);

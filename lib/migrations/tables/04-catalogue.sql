@@ -1,14 +1,15 @@
+-- Websites; each has records of its own beside the shared ones.
 create table clients (
   id bigint primary key check (id > 0),
   name text not null
 );
 
-comment on table clients is 'Websites; each has records of its own beside the shared ones';
-
--- Keys of aliases lie beside the name, so a word is looked for in both at once, by one index and without a join.
+-- Authors, artists and similar persons. Keys of aliases lie beside the name, so a word is looked for in both at once,
+-- by one index and without a join.
 create table contributors (
   id bigint generated always as identity primary key,
-  client_id bigint references clients deferrable,
+  client_id bigint references clients deferrable, -- Null: shared by every client
+  -- The client, or 0 where shared: a record is in a client's scope when this is 0 or the client
   scope bigint not null generated always as (coalesce(client_id, 0)) stored,
   public boolean not null default false,
   first_name text not null check (first_name <> ''),
@@ -17,31 +18,16 @@ create table contributors (
   slug text not null constraint contributors_slug_key unique,
   gender text,
   type text,
-  image text,
-  random_key double precision not null default random(),
+  image text, -- Key of the avatar in the bucket
+  random_key double precision not null default random(), -- Place of the contributor in random picks
   version bigint not null default 1,
-  alias_keys text not null default '' collate "C",
+  alias_keys text not null default '' collate "C", -- Keys of the aliases, a line each; kept by triggers
+  -- The same where a row of a B-tree has room for it (2.7 kB, of which the longest name takes 2.3 kB), else null
   short_alias_keys text generated always as (
     case when octet_length(alias_keys) <= 200 then alias_keys end
   ) stored collate "C",
-  external_id text
+  external_id text -- The id of the record in the files that an operator imports
 );
-
-comment on table contributors is 'Authors, artists and similar persons';
-
-comment on column contributors.client_id is 'Null: shared by every client';
-
-comment on column contributors.scope is 'The client, or 0 where shared: a record is in a client''s scope when this is 0 or the client';
-
-comment on column contributors.image is 'Key of the avatar in the bucket';
-
-comment on column contributors.random_key is 'Place of the contributor in random picks';
-
-comment on column contributors.alias_keys is 'Keys of the aliases, a line each; kept by triggers';
-
-comment on column contributors.short_alias_keys is 'The same where a row of a B-tree has room for it (2.7 kB, of which the longest name takes 2.3 kB), else null';
-
-comment on column contributors.external_id is 'The id of the record in the files that an operator imports';
 
 create unique index contributors_name_key on contributors (identity_key(first_name), identity_key(last_name));
 
@@ -69,21 +55,19 @@ create function long_alias_keys(contributor bigint) returns text
   language sql stable parallel safe cost 1
   return (select alias_keys from contributors where id = contributor);
 
+-- Slugs of contributors that were merged into this one, which is found by them.
 create table former_slugs (
   slug text primary key,
   contributor_id bigint not null references contributors on delete cascade
 );
 
-comment on table former_slugs is 'Slugs of contributors that were merged into this one, which is found by them';
-
 create index former_slugs_by_contributor on former_slugs (contributor_id);
 
+-- Those of contributors that were merged into this one, whom imports mean by them.
 create table former_external_ids (
   external_id text primary key,
   contributor_id bigint not null references contributors on delete cascade
 );
-
-comment on table former_external_ids is 'Those of contributors that were merged into this one, whom imports mean by them';
 
 create index former_external_ids_by_contributor on former_external_ids (contributor_id);
 
@@ -126,16 +110,16 @@ create index contributor_relations_by_contributor on contributor_relations (cont
 
 create index contributor_relations_by_relation on contributor_relations (relation_id);
 
+-- Who is editing a contributor, and until when.
 create table contributor_locks (
   contributor_id bigint primary key references contributors on delete cascade,
   editor_id bigint not null references users on delete cascade,
   expires_at timestamptz not null
 );
 
-comment on table contributor_locks is 'Who is editing a contributor, and until when';
-
 create index contributor_locks_by_editor on contributor_locks (editor_id);
 
+-- Houses that publish series; columns as of contributors.
 create table publishers (
   id bigint generated always as identity primary key,
   client_id bigint references clients deferrable,
@@ -155,8 +139,6 @@ create table publishers (
   alias_keys text not null default '' collate "C",
   external_id text
 );
-
-comment on table publishers is 'Houses that publish series; columns as of contributors';
 
 create unique index publishers_external_id_key on publishers (external_id) where external_id is not null;
 

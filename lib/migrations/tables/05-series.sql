@@ -1,3 +1,4 @@
+-- Works; columns as of contributors.
 create table series (
   id bigint generated always as identity primary key,
   client_id bigint references clients deferrable,
@@ -10,8 +11,6 @@ create table series (
   alias_keys text not null default '' collate "C",
   external_id text
 );
-
-comment on table series is 'Works; columns as of contributors';
 
 create unique index series_external_id_key on series (external_id) where external_id is not null;
 
@@ -58,13 +57,11 @@ create table volumes (
   id bigint generated always as identity primary key,
   series_id bigint not null references series on delete cascade,
   number integer not null,
-  cover text,
+  cover text, -- Key of the cover image in the bucket
   aspect_ratio double precision not null default 0.7 check (aspect_ratio > 0 and aspect_ratio < 'infinity'),
   nsfw smallint not null default 0 check (nsfw in (0, 1)),
   nsfw18 smallint not null default 0 check (nsfw18 in (0, 1))
 );
-
-comment on column volumes.cover is 'Key of the cover image in the bucket';
 
 create unique index volumes_number_key on volumes (series_id, number);
 

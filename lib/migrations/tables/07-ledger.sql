@@ -8,55 +8,31 @@ create table releases (
   installed_at timestamptz not null default now()
 );
 
--- A change is a transaction: a request's, an operator's, a migration's or another program's. Only the first two have a
--- key, and an endpoint. A request's key is unique for its caller and endpoint: when it is sent again, its response is
--- here.
+-- Who changed something, and when; what it did to each row has the table history. A change is a transaction: a
+-- request's, an operator's, a migration's or another program's. Only the first two have a key, and an endpoint. A
+-- request's key is unique for its caller and endpoint: when it is sent again, its response is here.
 create table changes (
   id bigint generated always as identity primary key,
   at timestamptz not null default now(),
+  -- PostgreSQL's own id of the transaction, which a copy of the database on another server repeats
   transaction xid8 not null default pg_current_xact_id(),
-  role text not null default session_user,
-  endpoint text,
-  key text,
+  role text not null default session_user, -- As which the transaction was logged in to PostgreSQL
+  endpoint text, -- A path in functions/; null: another program, or a migration
+  key text, -- The client's Idempotency-Key, or the id of the invocation
   request_id text,
-  fingerprint text,
-  caller_id bigint,
+  fingerprint text, -- SHA-256 of the input, if the client chose the key
+  caller_id bigint, -- Null: no user. No foreign key, since the ledger outlives users
+  -- The status for the caller's next request, if this change ended their session or took their permission
   caller_status integer,
-  username text,
-  operator text,
+  username text, -- The caller's name at that time
+  operator text, -- Who invoked the function, as they said
   reason text,
-  record text,
+  record text, -- user/5: whom a change concerns that leaves no row in history, such as a logout
   result json,
   import_id bigint,
-  undoes bigint[],
-  undone_by bigint
+  undoes bigint[], -- The changes that this one took back
+  undone_by bigint -- The change that took this one back, unless that was taken back itself
 );
-
-comment on table changes is 'Who changed something, and when; what it did to each row has the table history';
-
-comment on column changes.transaction is 'PostgreSQL''s own id of the transaction, which a copy of the database on another server repeats';
-
-comment on column changes.role is 'As which the transaction was logged in to PostgreSQL';
-
-comment on column changes.endpoint is 'A path in functions/; null: another program, or a migration';
-
-comment on column changes.key is 'The client''s Idempotency-Key, or the id of the invocation';
-
-comment on column changes.fingerprint is 'SHA-256 of the input, if the client chose the key';
-
-comment on column changes.caller_id is 'Null: no user. No foreign key, since the ledger outlives users';
-
-comment on column changes.caller_status is 'The status for the caller''s next request, if this change ended their session or took their permission';
-
-comment on column changes.username is 'The caller''s name at that time';
-
-comment on column changes.operator is 'Who invoked the function, as they said';
-
-comment on column changes.record is 'user/5: whom a change concerns that leaves no row in history, such as a logout';
-
-comment on column changes.undoes is 'The changes that this one took back';
-
-comment on column changes.undone_by is 'The change that took this one back, unless that was taken back itself';
 
 create unique index changes_key on changes (caller_id, endpoint, key) nulls not distinct where key is not null;
 
@@ -79,20 +55,14 @@ create table history (
   change_id bigint not null,
   id bigint generated always as identity,
   table_name text not null,
+  -- The id of the record that each row belongs to: of an alias that of its contributor; then the records that rows
+  -- left
   owners bigint[] not null,
-  keys jsonb not null,
-  before jsonb,
-  after jsonb,
+  keys jsonb not null, -- The values of the primary key of each row
+  before jsonb, -- The values of each row; of an update those that changed; null of an insert
+  after jsonb, -- Likewise; null of a deletion
   primary key (change_id, id)
 );
-
-comment on column history.owners is 'The id of the record that each row belongs to: of an alias that of its contributor; then the records that rows left';
-
-comment on column history.keys is 'The values of the primary key of each row';
-
-comment on column history.before is 'The values of each row; of an update those that changed; null of an insert';
-
-comment on column history.after is 'Likewise; null of a deletion';
 
 create index history_by_owner on history using gin (owners);
 

@@ -1,3 +1,4 @@
+-- Who a user is for a provider of OpenID Connect; a user may have several.
 create table identities (
   issuer text not null,
   subject text not null,
@@ -5,8 +6,6 @@ create table identities (
   linked_at timestamptz not null default now(),
   primary key (issuer, subject)
 );
-
-comment on table identities is 'Who a user is for a provider of OpenID Connect; a user may have several';
 
 create index identities_by_user on identities (user_id);
 
@@ -16,7 +15,8 @@ create function email_key(email text) returns text
   language sql immutable strict parallel safe
   return lower(email collate "C");
 
--- An address may change its owner, so it is awaited for a limited time.
+-- Who signs in first with such an address, verified by the issuer, becomes this user. An address may change its owner,
+-- so it is awaited for a limited time.
 create table awaited_emails (
   issuer text not null,
   email text not null check (email = email_key(email)),
@@ -25,14 +25,11 @@ create table awaited_emails (
   primary key (issuer, email)
 );
 
-comment on table awaited_emails is 'Who signs in first with such an address, verified by the issuer, becomes this user';
-
 create index awaited_emails_by_user on awaited_emails (user_id);
 
+-- Attempts to sign in that have asked the provider for tokens, which each does once; digest names the request that did.
 create table used_attempts (
   key text primary key,
   digest text not null,
   used_at timestamptz not null default now()
 );
-
-comment on table used_attempts is 'Attempts to sign in that have asked the provider for tokens, which each does once; digest names the request that did';
