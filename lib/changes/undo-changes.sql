@@ -68,6 +68,7 @@ create function undo_changes(request request) returns outcome language plpgsql a
       else
         undone_ids = undone_ids || change.id;
         undoing = current_change();
+        perform mark_undone(change.id, undoing);
         result = named_change(change.id) || result
           || jsonb_build_object('rows', described_rows(undoing, last_row, rows_max, 200000));
         undone = undone || result;
@@ -80,7 +81,6 @@ create function undo_changes(request request) returns outcome language plpgsql a
 
     if undone_ids <> '{}' and request.dry_run is not true then
       update changes set undoes = undone_ids where id = undoing;
-      perform mark_undone(id, undoing) from unnest(undone_ids) as id;
     end if;
     return operated(request, jsonb_build_object(
       'undone', undone, 'conflicts', conflicts, 'refused', refused, 'handled', handled

@@ -49,7 +49,21 @@ $$;
 create function later_change(undone_id bigint, touched undo_row, columns text[]) returns bigint
   language sql stable as $$
   select coalesce(
-    max(change_id) filter (where undone_by is null and (undoes is null or undone_id >= any(undoes))),
+    max(change_id) filter (
+      where
+        undone_by is null
+        and (
+          undoes is null
+          or exists (
+            select
+            from changed_rows as taken_back
+            where
+              taken_back.change_id = any(undoes)
+              and taken_back.change_id <= undone_id
+              and (taken_back.table_name, taken_back.key) = (touched.table_name, touched.key)
+          )
+        )
+    ),
     max(change_id)
   )
   from changed_rows as row join changes on changes.id = change_id

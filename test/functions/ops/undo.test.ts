@@ -409,6 +409,21 @@ describe("ops-undo of a user's changes in a time", () => {
     expect(after[`roles [${role.id}]`]).toEqual(before[`roles [${role.id}]`]);
   });
 
+  it("names the change that is left as the later one, not those of the time that it has taken back", async () => {
+    const editor = await holderOf(stack.sql, "edit-roles");
+    const role = await aRole(stack.sql);
+    const edit = (fields: object, as: string) =>
+      change("admin-roles/edit", { path: { id: role.id }, body: fields }, as);
+    const first = await edit({ name: "One of many", description: "a" }, editor.token);
+    const byAnother = await edit({ name: "Another of many", description: "a" }, administrator.token);
+    const last = await edit({ name: "Last of many", description: "b" }, editor.token);
+
+    expect(await undo(stack, { user: editor.id, ...range })).toMatchObject({
+      undone: [{ change: last }],
+      conflicts: [{ change: first, field: "name", later: { change: byAnother } }],
+    });
+  });
+
   it("refuses a name that several users have had", async () => {
     const [user, other] = [await aUser(stack.sql), await aUser(stack.sql)];
     await stack.sql`insert into changes (caller_id, username) values (${other.id}, ${user.username})`;
