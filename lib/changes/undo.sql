@@ -232,7 +232,7 @@ create function undo_conflicts(change_id bigint, rows undo_row[]) returns undo_c
         union all
         select
           null, case when row.owner_column = 'id' then format('%s %s was deleted', initcap(row.kind), row.owner) end,
-          'leaves row'
+          case when row.kind = 'user' and row.owner_column = 'id' then 'loses row' else 'leaves row' end
         where row.after is not null and row.current is null
         union all
         select

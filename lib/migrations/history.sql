@@ -241,19 +241,22 @@ do $$
   end
 $$;
 
--- Takes a record's rows out of the history, but for rows that hold nothing but ids. What else their statements did is
--- inserted again.
+-- Takes a record's rows out of the history, but for those of elements that hold nothing but ids. What else their
+-- statements did is inserted again.
 create or replace function forget_record(record_kind text, record_id bigint) returns void
   language sql
   as $$
     with forgotten as (
       select change_id, id, place
-      from changed_rows
+      from changed_rows as row join history_tables() as listed using (table_name)
       where
         owners @> array[record_id]
-        and owner = record_id
-        and table_name in (select table_name from history_tables() where kind = record_kind)
-        and jsonb_path_exists(jsonb_build_array(key, before, after), 'strict $.** ? (@.type() == "string")')
+        and row.owner = record_id
+        and kind = record_kind
+        and (
+          noun is null
+          or jsonb_path_exists(jsonb_build_array(key, before, after), 'strict $.** ? (@.type() == "string")')
+        )
     ), deleted as (
       delete from history where (change_id, id) in (select change_id, id from forgotten) returning change_id, id
     )

@@ -250,6 +250,12 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     const { id, name } = await aRole(stack.sql);
     return [await change("admin-roles/edit", { path: { id }, body: { name } }), "It changed nothing"];
   },
+  "an edit of a user who was deleted, also of what is no text": async () => {
+    const user = await aUser(stack.sql);
+    const id = await patch("user", user, { age_verified: true });
+    await remove("user", user);
+    return [id, "It changed nothing that can be undone, or what it did is forgotten"];
+  },
   "an edit of a contributor who was deleted": async () => {
     const contributor = await aContributor(stack.sql);
     const id = await patch("contributor", contributor, { gender: "b" });
