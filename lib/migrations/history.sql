@@ -241,6 +241,25 @@ do $$
   end
 $$;
 
+-- An undo brings rows back before those that they lead to, so foreign keys are checked when it is done.
+do $$
+  declare
+    foreign_key record;
+  begin
+    for foreign_key in
+      select cast(conrelid as regclass) as table_name, conname as name
+      from pg_constraint
+      where
+        contype = 'f'
+        and not condeferrable
+        and conrelid in (select cast(table_name as regclass) from history_tables())
+        and confrelid in (select cast(table_name as regclass) from history_tables())
+    loop
+      execute format('alter table %s alter constraint %I deferrable', foreign_key.table_name, foreign_key.name);
+    end loop;
+  end
+$$;
+
 -- Takes a record's rows out of the history, but for those of elements that hold nothing but ids. What else their
 -- statements did is inserted again.
 create or replace function forget_record(record_kind text, record_id bigint) returns void

@@ -8,7 +8,7 @@ create table clients (
 -- by one index and without a join.
 create table contributors (
   id bigint generated always as identity primary key,
-  client_id bigint references clients deferrable, -- Null: shared by every client
+  client_id bigint references clients, -- Null: shared by every client
   -- The client, or 0 where shared: a record is in a client's scope when this is 0 or the client
   scope bigint not null generated always as (coalesce(client_id, 0)) stored,
   public boolean not null default false,
@@ -122,7 +122,7 @@ create index contributor_locks_by_editor on contributor_locks (editor_id);
 -- Houses that publish series; columns as of contributors.
 create table publishers (
   id bigint generated always as identity primary key,
-  client_id bigint references clients deferrable,
+  client_id bigint references clients,
   scope bigint not null generated always as (coalesce(client_id, 0)) stored,
   name text not null check (name <> ''),
   name_key text not null generated always as (name_key(name)) stored collate "C",

@@ -1,7 +1,7 @@
 -- Works; columns as of contributors.
 create table series (
   id bigint generated always as identity primary key,
-  client_id bigint references clients deferrable,
+  client_id bigint references clients,
   scope bigint not null generated always as (coalesce(client_id, 0)) stored,
   name text not null check (name <> ''),
   name_key text not null generated always as (name_key(name)) stored collate "C",

@@ -7,7 +7,7 @@ import { defaultName as owner } from "../../../infra/local/database.ts";
 import { settingsOf } from "../../../infra/local/stage/functions.ts";
 import { scripts } from "../../../lib/changes/all.ts";
 import { type Migration, migrations } from "../../../lib/migrations/tables/all.ts";
-import { identifier, openDatabase, type Sql } from "../../support/database.ts";
+import { identifier, openDatabase, type Sql, values } from "../../support/database.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 import { createDatabase } from "../../support/own-database.ts";
 
@@ -228,6 +228,10 @@ create table publisher_relations (
     expect(await migrateTo({ name: "90-since", path: "90-since.sql", text })).toEqual(["90-since"]);
 
     expect(await triggers()).toEqual(before);
+    const deferrable = values(sql`
+      select condeferrable from pg_constraint where conrelid = 'publisher_relations'::regclass and contype = 'f'
+    `);
+    expect(await deferrable).toEqual([true, true]);
     await sql`insert into publishers (name, slug) values ('A', 'a'), ('B', 'b')`;
     await sql`insert into publisher_relations values (2, 1, '1999-12-31')`;
     await sql`update publisher_relations set since = null`;
