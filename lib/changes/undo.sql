@@ -309,9 +309,39 @@ create function with_last_version(touched undo_row) returns jsonb language sql s
   end
 $$;
 
--- Takes rows back: names become free before rows get them, and rows come before what leads to them. A row that leads to
--- other records again is deleted and inserted, if records are deleted or inserted: it would go with the one, or come
--- before the other. Roles are taken from users last, or a user without one in between would get the default role.
+-- In which turn rows are updated, so that a unique value is free before another row gets it. Of rows that exchange
+-- values in a circle this text column is `vacated` first.
+create function turns_of(rows undo_row[]) returns table (table_name text, key jsonb, turn bigint, vacated text)
+  language sql as $$
+  with recursive waiting as materialized (
+    select (touched).table_name, (touched).key, (other).key as holder, columns
+    from taken_values(rows)
+    where ((other).table_name, (other).key) in (select table_name, key from unnest(rows) where before is not null)
+  ), queue as (
+    select table_name, key, holder, columns, 1 as turn from waiting
+    union all
+    select queue.table_name, queue.key, waiting.holder, queue.columns, turn + 1
+    from queue join waiting on (waiting.table_name, waiting.key) = (queue.table_name, queue.holder)
+    where turn < 1000
+  ) cycle holder set is_in_circle using path
+  select
+    table_name, key, max(turn),
+    min((
+      select cast(attname as text)
+      from pg_attribute
+      where
+        attrelid = cast(table_name as regclass) and attname = any(columns) and atttypid = cast('text' as regtype)
+      order by attnum
+      limit 1
+    )) filter (where is_in_circle)
+  from queue
+  group by table_name, key
+$$;
+
+-- Takes rows back: values become free before other rows get them, and rows come before what leads to them. A row that
+-- leads to other records again is deleted and inserted, if records are deleted or inserted: it would go with the one,
+-- or come before the other. Roles are taken from users last, or a user without one in between would get the default
+-- role.
 create function take_back(rows undo_row[]) returns void language plpgsql as $$
   #variable_conflict use_column
   declare
@@ -329,6 +359,7 @@ create function take_back(rows undo_row[]) returns void language plpgsql as $$
         operation, table_name, jsonb_agg(key),
         jsonb_agg(case operation
           when 'insert' then coalesce(current, '{}') || with_last_version(row)
+          when 'vacate' then jsonb_build_object('key', key, 'values', jsonb_build_object(vacated, gen_random_uuid()))
           else jsonb_build_object('key', key, 'values', before - text 'version')
         end)
       from
@@ -342,21 +373,25 @@ create function take_back(rows undo_row[]) returns void language plpgsql as $$
           from history_tables() with ordinality as listed
           offset 0
         ) as listed using (table_name)
+        left join turns_of(rows) as own using (table_name, key)
         cross join lateral unnest(case
           when before is null then array['delete']
           when current is null then array['insert']
           when moves_records and owner_column <> 'id' and before ?| links then array['delete', 'insert']
+          when vacated is not null then array['vacate', 'update']
           else array['update']
         end) as operation
-      group by operation, table_name, place
+      group by operation, table_name, place, case operation when 'update' then turn end
       order by
         case
-          when operation = 'update' then 2
-          when operation = 'insert' then 3
-          when table_name = 'user_roles' then 4
+          when operation = 'vacate' then 2
+          when operation = 'update' then 3
+          when operation = 'insert' then 4
+          when table_name = 'user_roles' then 5
           else 1
         end,
-        case operation when 'delete' then - place else place end
+        case operation when 'delete' then - place else place end,
+        case operation when 'update' then turn end nulls first
     loop
       if operation = 'delete' then
         perform delete_rows(table_name, keys);

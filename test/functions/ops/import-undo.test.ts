@@ -82,3 +82,17 @@ describe("An import of several batches", () => {
     expect(await importing(lines)).toMatchObject({ added: 1_199, isDone: true });
   });
 });
+
+it("An import whose lines hand names on is taken back", async () => {
+  const line = (number: number, first_name: string) => ({ kind: "contributor", externalId: `c${number}`, first_name });
+  const numbers = Array.from({ length: 30 }, (_, place) => (place * 7) % 30);
+  const names = () => values(stack.sql`select first_name from contributors order by id`);
+  await importing(numbers.map((_, number) => line(number, `Number ${number}`)));
+  const before = await names();
+  const handedOn = numbers.map((number, place) => line(number, `Number ${numbers[place - 1] ?? "none"}`));
+  expect(await importing(handedOn)).toMatchObject({ changed: 30 });
+
+  expect(await undo(stack, { import: (await importChanges())[0] })).toMatchObject({ refused: [], isDone: true });
+
+  expect(await names()).toEqual(before);
+});

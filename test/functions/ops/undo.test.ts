@@ -30,6 +30,8 @@ async function operate(name: string, payload: object): Promise<number> {
   return await latestChange(stack.sql);
 }
 
+const rename = (id: number, name: string) => `update contributors set first_name = '${name}' where id = ${id}`;
+
 /** A change by another program. */
 async function bySql(statement: string, ...values: unknown[]): Promise<number> {
   await stack.sql.query(statement, values);
@@ -346,6 +348,26 @@ describe("ops-undo refuses", () => {
     [{ import: 1 }, "There is no change 1 of an import"],
   ])("%o, as an error", async (payload, message) => {
     await expect(undo(stack, payload)).rejects.toThrow(message);
+  });
+});
+
+describe("ops-undo gives unique values back that records have handed on,", () => {
+  const named = (first_name: string) => aContributor(stack.sql, { first_name, slug: first_name });
+  it.each<[how: string, (one: number, two: number) => string]>([
+    ["one after another", (one, two) => `${rename(one, "C")}; ${rename(two, "A")}`],
+    ["and the other way round", (one, two) => `${rename(two, "C")}; ${rename(one, "B")}`],
+    ["in a circle", (one, two) => `${rename(one, "C")}; ${rename(two, "A")}; ${rename(one, "B")}`],
+  ])("%s, and takes that back", async (_, edit) => {
+    await stack.sql`delete from contributors where slug in ('A', 'B')`;
+    const [one, two] = [await named("A"), await named("B")];
+    const before = await contents(stack.sql);
+    const id = await bySql(edit(one.id, two.id));
+    const after = await contents(stack.sql);
+
+    const undoing = await undone(stack, id);
+    expect(await contents(stack.sql)).toEqual(before);
+    await undone(stack, undoing);
+    expect(await contents(stack.sql)).toEqual(after);
   });
 });
 
