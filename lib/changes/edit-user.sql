@@ -1,5 +1,5 @@
 -- POST /admin-users/edit/{id}. What the input leaves out stays. A role that is both added and removed is removed. A
--- user without any gets the default role from the database.
+-- user without any gets the default role, or keeps it.
 create function edit_user(request request, caller caller) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
@@ -9,6 +9,8 @@ create function edit_user(request request, caller caller) returns outcome langua
     removed bigint[] = ids(request.input -> 'removed_roles');
     added bigint[] = without(requested, current || removed);
     remaining bigint[] = without(current || added, removed);
+    gained bigint[];
+    lost bigint[];
   begin
     select * into fields from users where id = target;
     if not array(select id from roles where id = any(requested)) @> requested
@@ -19,18 +21,18 @@ create function edit_user(request request, caller caller) returns outcome langua
     if remaining = '{}' and current <> '{}' then
       remaining = default_role();
     end if;
-    if must_not_grant(caller.id, without(remaining, current))
-      or must_stay_administrator(target, caller.id, without(current, remaining))
-    then
+    gained = without(remaining, current);
+    lost = without(current, remaining);
+    if must_not_grant(caller.id, gained) or must_stay_administrator(target, caller.id, lost) then
       return refused(403);
     end if;
 
     fields = json_populate_record(fields, request.input);
-    if added <> '{}' then
-      insert into user_roles (user_id, role_id) select target, unnest(added);
+    if gained <> '{}' then
+      insert into user_roles (user_id, role_id) select target, unnest(gained);
     end if;
-    if removed <> '{}' then
-      delete from user_roles where user_id = target and role_id = any(removed);
+    if lost <> '{}' then
+      delete from user_roles where user_id = target and role_id = any(lost);
     end if;
     update users
     set username = fields.username, age_verified = fields.age_verified, version = version + 1

@@ -197,6 +197,10 @@ describe("POST /admin-users/edit/{id}", () => {
     expect(await change([kept, won, both, String(won)], [lost, both, 999_999])).toEqual([kept, won]);
     const standard = await defaultRoleId(stack.sql);
     expect(await change([], [kept, won])).toEqual([standard]);
+    const version = async () => (await stack.sql`select version from users where id = ${user.id}`)[0]?.version;
+    const before = await version();
+    expect(await change([], [standard])).toEqual([standard]);
+    expect(await version()).toBe(before);
     expect(await change([won], [standard])).toEqual([won]);
   });
 });
