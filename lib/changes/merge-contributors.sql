@@ -150,6 +150,10 @@ create function merge_contributors(request request) returns outcome language plp
     select external_id, kept_id
     from contributors
     where id = any(merged_ids) and external_id <> coalesce(filled ->> 'external_id', '');
+    insert into former_external_ids (external_id, contributor_id)
+    select 'slug:' || kept.slug, kept_id
+    where filled ? 'external_id'
+    on conflict do nothing;
     delete from contributor_relations where contributor_id = any(everybody) and relation_id = any(everybody);
     others = array(select distinct contributor_id from contributor_relations where relation_id = any(merged_ids));
     extended = merge_roles(everybody);

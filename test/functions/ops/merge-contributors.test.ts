@@ -114,6 +114,8 @@ function mergedPeople(all: People, keep: number, merge: readonly number[]): Peop
       ),
       slugs: [...everybody.flatMap(({ slugs }) => slugs), ...others.map(({ fields }) => String(fields.slug))],
       externalIds: [
+        // By which an export named it, while it had none.
+        ...(kept.fields.external_id === external_id ? [] : [`slug:${kept.fields.slug}`]),
         ...everybody.flatMap(({ externalIds }) => externalIds),
         ...others
           .map(({ fields }) => fields.external_id)
