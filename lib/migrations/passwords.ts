@@ -7,9 +7,17 @@ import {
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
 import * as z from "zod/mini";
-import { timeouts } from "../aws/retry.ts";
+import { deadlineFromNow, isFault, retry, timeouts } from "../aws/retry.ts";
 
-const client = new SecretsManagerClient({ requestHandler: timeouts });
+/** The SDK makes one attempt only: to make a version current again, it would name the former one, which is that no more. */
+const client = new SecretsManagerClient({ maxAttempts: 1, requestHandler: timeouts });
+
+const read = (SecretId: string | undefined, VersionId?: string) =>
+  retry(
+    (options) => client.send(new GetSecretValueCommand({ SecretId, VersionId }), options),
+    isFault,
+    deadlineFromNow(),
+  );
 
 /** The fields that the Data API requires in a secret. */
 const credentials = z.object({ username: z.string(), password: z.string() });
@@ -17,9 +25,7 @@ export type Credentials = z.infer<typeof credentials>;
 
 /** The credentials in a secret: in its current version, or in the version with this id. */
 export async function credentialsIn(secretArn: string | undefined, version?: string): Promise<Credentials> {
-  const { SecretString = "" } = await client.send(
-    new GetSecretValueCommand({ SecretId: secretArn, VersionId: version }),
-  );
+  const { SecretString = "" } = await read(secretArn, version);
   return z.parse(credentials, JSON.parse(SecretString));
 }
 
@@ -29,10 +35,9 @@ export const newPassword = (): string => randomBytes(30).toString("base64url");
 export async function storePending(SecretId: string, version: string, credentials: Credentials): Promise<void> {
   const SecretString = JSON.stringify(credentials);
   const VersionStages = ["AWSPENDING"];
+  const command = new PutSecretValueCommand({ SecretId, ClientRequestToken: version, SecretString, VersionStages });
   try {
-    await client.send(
-      new PutSecretValueCommand({ SecretId, ClientRequestToken: version, SecretString, VersionStages }),
-    );
+    await retry((options) => client.send(command, options), isFault, deadlineFromNow());
   } catch (error) {
     if (!(error instanceof ResourceExistsException)) throw error;
   }
@@ -41,7 +46,7 @@ export async function storePending(SecretId: string, version: string, credential
 /** Makes this version current: the Data API logs in with it from now on. */
 export async function makeCurrent(SecretId: string, version: string): Promise<void> {
   const VersionStage = "AWSCURRENT";
-  const { VersionId: former } = await client.send(new GetSecretValueCommand({ SecretId }));
+  const { VersionId: former } = await read(SecretId);
   if (former === version) return;
   await client.send(
     new UpdateSecretVersionStageCommand({

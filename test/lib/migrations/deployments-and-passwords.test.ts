@@ -1,15 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, request as sendRequest } from "node:http";
 import { json } from "node:stream/consumers";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import type { Context } from "aws-lambda";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import publishersList from "../../../events/publishers/list.json" with { type: "json" };
 import type { handler as Handler } from "../../../functions/ops/migrate-on-deploy.ts";
 import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
+import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import type { Fault } from "../../../infra/aws-local/test/data-api.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
+import { settingsOf } from "../../../infra/local/stage/functions.ts";
 import { newSecrets, secretArns } from "../../../infra/local/stage/secrets.ts";
 import type { Migration } from "../../../lib/migrations/tables/all.ts";
 import { identifier, openDatabase, type Sql } from "../../support/database.ts";
@@ -391,6 +393,35 @@ describe("ops-rotate-password", () => {
       await expectToRun();
     },
   );
+
+  it("is done when the response is lost by which Secrets Manager makes the password current", async () => {
+    let calls = 0;
+    const proxy = createServer((request, response) => {
+      const { method = "", url = "", headers } = request;
+      const isLost = `${headers["x-amz-target"]}`.endsWith(".UpdateSecretVersionStage") && calls++ === 0;
+      const forwarded = sendRequest(service.dataApi.url + url, { method, headers }, (reply) => {
+        if (isLost) return void response.destroy();
+        response.writeHead(reply.statusCode ?? 0, reply.headers);
+        reply.pipe(response);
+      });
+      request.pipe(forwarded);
+    });
+    const { url, close } = await listenToClients(proxy);
+    const variables = { ...process.env, AWS_ENDPOINT_URL_SECRETS_MANAGER: url };
+    const lambda = await startLambda({ outdir: inject("outdir"), settingsOf, variables });
+    onTestFinished(async () => {
+      await lambda.close();
+      await close();
+    });
+    const version = randomUUID();
+    await step("createSecret", version);
+
+    const event = { Step: "finishSecret", SecretId: secretArns.public, ClientRequestToken: version };
+    expect(await lambda.invoke("ops-rotate-password", event)).toEqual(done);
+
+    expect(calls).toBe(1);
+    await expectToRun();
+  });
 
   it("fails for any other role's secret", async () => {
     expect(await step("createSecret", randomUUID(), secretArns.master)).toMatchObject({
