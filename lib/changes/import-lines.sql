@@ -162,8 +162,9 @@ create function known_rows(rows import_row[], leads import_reference[]) returns 
 $$;
 
 -- Why lines of a table are refused: by themselves, or since there is no such record as they name, or a later line adds
--- it, or that was refused, or a relation leads to its own record. A name is free if an earlier line takes it from its
--- owner. If that line is refused in its turn, the unique index fails the batch, and its halves follow.
+-- it, or that was refused, or they name one twice, or a relation leads to its own record. A name is free if an earlier
+-- line takes it from its owner. If that line is refused in its turn, the unique index fails the batch, and its halves
+-- follow.
 create function import_refusals(target text, rows import_row[], leads import_reference[])
   returns setof import_outcome language plpgsql as $$
   declare
@@ -203,13 +204,23 @@ create function import_refusals(target text, rows import_row[], leads import_ref
         ) as found (problem)
       where line_table = target and place = 0 and problem is not null;
     return query
-      select
-        line, 'refused', lead.table_name || '.' || column_name, place,
-        'there is none, neither in the database nor on an earlier line'
-      from unnest(leads) as lead
-      where
-        line in (select row.line from unnest(rows) as row where line_table = target)
-        and (lead.id is null or source > line or source not in (select row.line from unnest(rows) as row))
+      select line, 'refused', table_name || '.' || column_name, place, reason
+      from
+        (
+          select *, row_number() over (partition by line, table_name, column_name, id order by place) as copy
+          from unnest(leads)
+          where line in (select row.line from unnest(rows) as row where line_table = target)
+        ) as lead (line, table_name, place, column_name, parent, id, source, copy)
+        cross join lateral (
+          select case
+            when id is null or source > line or source not in (select row.line from unnest(rows) as row)
+              then 'there is none, neither in the database nor on an earlier line'
+            -- By another of its external ids.
+            when copy > 1 and column_name = any(key_columns(table_name))
+              then 'expected another record, not the same one as of an element before'
+          end
+        ) as found (reason)
+      where reason is not null
       order by line, place, column_name;
   end
 $$;

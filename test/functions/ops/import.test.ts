@@ -332,6 +332,26 @@ describe("A line is refused, and the others are done:", () => {
     expect(await now).toEqual(["female Both Second"]);
   });
 
+  it("that names one record twice, by its external id and a former one", async () => {
+    await importing(...many(2), series("s", { name: "S" }));
+    const [keep, merged] = await values(stack.sql`select id from contributors order by external_id`);
+    await stack.lambda.invoke("ops-merge-contributors", { keep, merge: [merged] });
+    const roles = ["a", "b"].map((role, number) => ({ contributor: `many-${number}`, role }));
+
+    expect(await importing(series("s", { contributors: roles }))).toMatchObject({
+      changed: 0,
+      refused: [
+        {
+          line: 1,
+          field: "contributors.1.contributor",
+          reason: "expected another record, not the same one as of an element before",
+        },
+      ],
+    });
+    expect(await importing(series("s", { contributors: roles.slice(1) }))).toMatchObject({ changed: 1 });
+    expect(await stack.sql`select role from series_contributors`).toEqual([{ role: "b" }]);
+  });
+
   it("each in the log, and the first hundred in the report", async () => {
     const log = vi.spyOn(console, "log");
 
