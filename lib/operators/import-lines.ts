@@ -55,6 +55,7 @@ export async function* linesIn(pieces: AsyncIterable<Buffer>, start: Start): Asy
 
 const refused = (reason: string): Refusal => ({ field: null, reason: `expected ${reason}` });
 const tooLong = refused(`at most ${lineBytesMax} bytes`);
+const tooLongToSend = refused(`at most ${sentBytesMax} bytes as a text in JSON, where each quote is escaped twice`);
 
 function contentOf(bytes: Buffer, isFirst: boolean): CatalogueLine | Refusal {
   if (!isUtf8(bytes)) return refused("UTF-8");
@@ -63,7 +64,7 @@ function contentOf(bytes: Buffer, isFirst: boolean): CatalogueLine | Refusal {
   if (text.endsWith("\r")) return refused("lines that end with LF, not with CR LF");
   if (text.trim() === "") return refused("a JSON object, not an empty line");
   const content = parseLine(text);
-  return bytes.length > surelySentBytes && sentBytesOf(content) > sentBytesMax ? tooLong : content;
+  return bytes.length > surelySentBytes && sentBytesOf(content) > sentBytesMax ? tooLongToSend : content;
 }
 
 const sentBytesOf = (content: object): number => Buffer.byteLength(JSON.stringify(JSON.stringify(content)));

@@ -103,7 +103,7 @@ export function restrictText({ zodSchema, jsonSchema, path }: Context, excluded:
  * beside a format, and a text that may be of several kinds as any text.
  */
 function simplify({ jsonSchema }: Context): void {
-  if (jsonSchema.exclusiveMinimum === 0) {
+  if (jsonSchema.type === "integer" && jsonSchema.exclusiveMinimum === 0) {
     delete jsonSchema.exclusiveMinimum;
     jsonSchema.minimum = 1;
   }
