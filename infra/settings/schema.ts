@@ -95,7 +95,7 @@ const databaseSettings = z.strictObject({
   /** Protects the database from deletion, and keeps its data when the stack is deleted. */
   isProtected: z.boolean(),
   /**
-   * The snapshot from which the cluster was restored. Never remove or change it, except to restore (README,
+   * The snapshot from which the cluster was restored. Never remove or change it, except to restore (infra/restore.md,
    * "Restore").
    */
   snapshot: z.string().min(1).optional(),
