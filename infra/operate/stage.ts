@@ -1,6 +1,6 @@
 import { UsageError } from "../command/command.ts";
 import { functionNameOf } from "../command/event.ts";
-import { databaseFunctions } from "../settings/database-functions.ts";
+import { isOfDatabase } from "../settings/database-functions.ts";
 import type { StageSettings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 
@@ -16,7 +16,7 @@ export function stageNamed(name: string): StageSettings {
  */
 export function deployedFunction(stage: StageSettings, path: string) {
   const name = functionNameOf(path);
-  if (!databaseFunctions.has(name)) {
+  if (!isOfDatabase(name)) {
     return { name: `colophon-${stage.name}-${name}`, log: functionLog(stage.name), isProtected: stage.isProtected };
   }
   const database = settings.databases.find((each) => each.name === stage.database);

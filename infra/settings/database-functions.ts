@@ -1,15 +1,13 @@
-/** Operators' functions of a database, which its stages share. All other functions belong to a stage. */
-export const databaseFunctions: ReadonlySet<string> = new Set([
-  "ops-migrate",
-  "ops-migrate-on-deploy",
-  "ops-rotate-password",
-  "ops-create-user",
-  "ops-end-sessions",
-  "ops-issue-refresh-token",
-  "ops-link-identity",
-  "ops-import",
-  "ops-list-changes",
-  "ops-merge-contributors",
-  "ops-export",
-  "ops-check-copy",
+/** Operators' functions of a stage, which its stack makes one by one. */
+const stageFunctions: ReadonlySet<string> = new Set([
+  "ops-invalidate",
+  "ops-invalidate-images",
+  "ops-release-on-deploy",
+  "ops-remove-images",
+  "ops-smoke",
+  "ops-tidy",
+  "ops-undo",
 ]);
+
+/** Whether a function belongs to a database, which its stages share. A new operators' function does. */
+export const isOfDatabase = (name: string): boolean => name.startsWith("ops-") && !stageFunctions.has(name);

@@ -4,7 +4,7 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { copyBuild } from "../build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../build/package.ts";
 import { runCommand } from "../command/command.ts";
-import { databaseFunctions } from "../settings/database-functions.ts";
+import { isOfDatabase } from "../settings/database-functions.ts";
 import type { Settings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 import { addAccount } from "./account-stack.ts";
@@ -67,7 +67,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
     const database = stackOf(`colophon-${name}-database`, `the database ${name}`, place);
     const stages = settings.stages.filter((stage) => stage.database === name);
     addDatabase(database, each, {
-      packages: functions.filter((it) => databaseFunctions.has(it.name)),
+      packages: functions.filter((it) => isOfDatabase(it.name)),
       edgeStage: stages.find(({ edge }) => edge)?.name,
     });
     if (backupRegion) {

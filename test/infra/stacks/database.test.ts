@@ -1,16 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
-import { databaseFunctions } from "../../../infra/settings/database-functions.ts";
+import { isOfDatabase } from "../../../infra/settings/database-functions.ts";
 import type { DatabaseSettings } from "../../../infra/settings/schema.ts";
 import { transferBucketOf } from "../../../infra/settings/transfer-bucket.ts";
 import { settings } from "../../../infra/stages.ts";
 import { restore, snapshot } from "./changed-settings.ts";
-import { changedSynthesis, type Properties, synthesis, type Template, templateText } from "./synthesis.ts";
+import { changedSynthesis, functions, type Properties, synthesis, type Template, templateText } from "./synthesis.ts";
 
 const changed = await changedSynthesis();
 
 /** The functions that operators invoke. */
-const operated = [...databaseFunctions].filter((each) => each !== "ops-migrate-on-deploy").sort();
+const operated = functions
+  .map(({ name }) => name)
+  .filter((each) => isOfDatabase(each) && each !== "ops-migrate-on-deploy")
+  .sort();
 
 /** Everything that waits for a resource, directly or through others. */
 function waitingFor(template: Template, id: string): Set<string> {

@@ -45,6 +45,14 @@ describe("npm run synth", () => {
     for (const stack of stacks) expect(synthesis.template(stack).text).not.toContain(process.cwd());
   });
 
+  it("deploys each function once, to a stage with all features or to its database", () => {
+    const deployed = ["colophon-prod", "colophon-prod-database"]
+      .flatMap((stack) => synthesis.template(stack).each("Lambda::Function"))
+      .map(({ FunctionName }) => FunctionName.replace("colophon-prod-", ""));
+
+    expect(deployed.sort()).toEqual(functions.map(({ name }) => name).sort());
+  });
+
   it("makes nothing that can be deployed when sharp was not at hand", async () => {
     const packages = functions.map((each) => ({ ...each, isComplete: !each.processesImages }));
     const { Rules } = await synthesizeProd({ packages });
