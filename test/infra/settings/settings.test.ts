@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { settingsSchema } from "../../../infra/settings/settings.ts";
 import { transferBucketOf } from "../../../infra/settings/transfer-bucket.ts";
 import { settings } from "../../../infra/stages.ts";
+import { type Declaration, isNavigation, isPublicRecord } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
 
 /** Other values, by where they are: `stages.1.signIn.panel`. */
 type Changes = Readonly<Record<string, unknown>>;
@@ -25,7 +27,16 @@ const mayReserve = [0, 1].flatMap((at) => ["streams", "publicRecords", "images"]
 const second = { ...prod, name: "second" };
 const { imageCertificate: _, imageBackupRegion: __, edge: ___, signIn: ____, ...direct } = second;
 const website = { ...direct, name: "website", uploads: false };
-/** 353 executions, in an account that has so many. */
+const numberOf = (isOfKind: (declaration: Declaration) => unknown) => endpoints.filter(isOfKind).length;
+/** What the stages reserve by these settings: by default 5 for a list and for an image, 20 for a public record. */
+const reserved =
+  numberOf(({ response }) => "list" in response) * (5 + 15) +
+  numberOf(isPublicRecord) * (20 + 20) +
+  // Only prod has these, and an edge, which is invalidated by five at once.
+  numberOf(({ needsFileService }) => needsFileService) * 5 +
+  numberOf(isNavigation) * 4 +
+  5;
+/** Settings that reserve so many, in an account with this concurrency. */
 const reserving = (concurrency: number): Changes => ({
   "account.concurrency": concurrency,
   "stages.0.streams": {},
@@ -52,8 +63,11 @@ describe("Settings", () => {
     ["a cookie for the parent of the API's domain", inSignIn({ cookieDomain: "example.com", sameSite: "strict" })],
     ["a cookie for the API's domain", inSignIn({ cookieDomain: "api.example.com" })],
     ["a cookie for other sites where the API has no domain", { ...noEdge, ...inSignIn({ sameSite: "none" }) }],
-    ["several stages on one database, one of them with uploads", { "stages.2": website }],
-    ["all of the account's concurrency but for a hundred functions", reserving(453)],
+    [
+      "several stages on one database, one of them with uploads",
+      { "stages.2": website, "account.concurrency": 10_000 },
+    ],
+    ["all of the account's concurrency but for a hundred functions", reserving(reserved + 100)],
     [
       "no concurrency in a small account",
       {
@@ -68,7 +82,7 @@ describe("Settings", () => {
 
   it.each<[string, ...Changes[]]>([
     // Money.
-    ["account.concurrency: stages reserve 353, and 100 are for the rest", reserving(452)],
+    [`account.concurrency: stages reserve ${reserved}, and 100 are for the rest`, reserving(reserved + 99)],
     ["account: concurrency and alarmRecipient go together", { "account.alarmRecipient": undefined }],
     ["stages.0.smoke: would keep a database awake", { "stages.0.smoke": { everyMinutes: 5 } }],
     ["stages.0.edge: would keep a database awake", { "stages.0.edge": prod?.edge }],

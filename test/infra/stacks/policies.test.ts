@@ -73,11 +73,14 @@ const more: Readonly<Record<string, readonly string[]>> = {
 const notifying =
   /^admin-contributors-(add|edit|delete|(update|delete)-avatar)$|^ops-(import|merge-contributors|undo)$/;
 
+const declarationOf = (name: string) => endpoints.find((each) => functionName(each) === name);
+
 /** What reads records or lists, which may exceed a result, and what migrates. */
-const mayTransact = (name: string) =>
-  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^sign-|^ops-(create|end|invalidate|issue|link|tidy|remove|merge)/.test(
-    name,
-  );
+function mayTransact(name: string): boolean {
+  const response = declarationOf(name)?.response;
+  if (response) return "record" in response || "list" in response;
+  return /^ops-(export|import|list-changes|undo|migrate|migrate-on-deploy|rotate-password)$/.test(name);
+}
 
 /** What has no use for the database, or another one, and may do this instead. */
 const instead = (owner: string): Readonly<Record<string, readonly string[]>> => ({
@@ -106,7 +109,7 @@ const instead = (owner: string): Readonly<Record<string, readonly string[]>> => 
 /** The role as which a function logs in to the database. */
 function roleOf(name: string): string {
   if (/^ops-(migrate|migrate-on-deploy|rotate-password)$/.test(name)) return "master";
-  const declaration = endpoints.find((each) => functionName(each) === name);
+  const declaration = declarationOf(name);
   if (!declaration) return "operator";
   if (name === "sign-in-callback") return "signer";
   if (isPublic(declaration)) return "public";
