@@ -85,7 +85,7 @@ export async function copyEndpoint(root: string, input: NewEndpoint): Promise<st
 function expectNew({ method, path, like }: NewEndpoint) {
   if (!/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path)) throw new UsageError(`${path} is no path of an endpoint`);
   const sibling = endpointAt(like);
-  if (!sibling) throw new UsageError(`There is no functions/${like}.ts to copy`);
+  if (!sibling) throw new UsageError(`There is no endpoint ${like} to copy`);
   if (method !== sibling.method) throw new UsageError(`${like} is a ${sibling.method}, not a ${method}`);
   const parameterOf = (text: string) => /\{\w+\}/.exec(text)?.[0] ?? "no parameter";
   if (parameterOf(path) !== parameterOf(sibling.path))
