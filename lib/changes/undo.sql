@@ -316,7 +316,10 @@ create function turns_of(rows undo_row[]) returns table (table_name text, key js
   with recursive waiting as materialized (
     select (touched).table_name, (touched).key, (other).key as holder, columns
     from taken_values(rows)
-    where ((other).table_name, (other).key) in (select table_name, key from unnest(rows) where before is not null)
+    where
+      -- One row waits for none, which saves the search.
+      cardinality(rows) > 1
+      and ((other).table_name, (other).key) in (select table_name, key from unnest(rows) where before is not null)
   ), queue as (
     select table_name, key, holder, columns, 1 as turn from waiting
     union all
