@@ -9,7 +9,7 @@ import {
 import * as z from "zod/mini";
 import { deadlineFromNow, isFault, retry, timeouts } from "../aws/retry.ts";
 
-/** The SDK makes one attempt only: to make a version current again, it would name the former one, which is that no more. */
+/** Without the SDK's own attempts: a second UpdateSecretVersionStage would name a version that is no longer current. */
 const client = new SecretsManagerClient({ maxAttempts: 1, requestHandler: timeouts });
 
 const read = (SecretId: string | undefined, VersionId?: string) =>
