@@ -4,7 +4,6 @@ import { json } from "node:stream/consumers";
 import type { Field } from "@aws-sdk/client-rds-data";
 import type { APIGatewayProxyResult } from "aws-lambda";
 import { escapeLiteral } from "pg";
-import { format } from "sql-formatter";
 import { clientVariables } from "../../aws-local/client-variables.ts";
 import { listenToClients } from "../../aws-local/http/listen.ts";
 import { newKey } from "../../aws-local/http/signature.ts";
@@ -21,6 +20,7 @@ import { databaseUrlFrom } from "../database-url.ts";
 import { settingsOf, variablesOf } from "../stage/functions.ts";
 import { newSecrets } from "../stage/secrets.ts";
 import { planOf, type Statement } from "./query-plan.ts";
+import { readableSql } from "./readable.ts";
 
 const usage =
   "npm run sql -- NAME [payload] [--explain] [--data DIR] [--database postgres://…]\n" +
@@ -75,9 +75,8 @@ const textOf = (result: unknown): string =>
   (result as Partial<APIGatewayProxyResult> | null)?.body ?? JSON.stringify(result);
 
 export function readable({ sql, parameters }: Statement): string {
-  const text = format(sql, { language: "postgresql", paramTypes: { numbered: [":"] } });
   const list = parameters.map(({ name, value }) => `:${name} = ${literal(Object.values(value)[0], value.isNull)}`);
-  return `${text}\n\n${list.join("\n")}`.trimEnd();
+  return `${readableSql(sql)}\n\n${list.join("\n")}`.trimEnd();
 }
 
 const literal = (value: unknown, isNull = false) =>

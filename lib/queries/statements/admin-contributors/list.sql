@@ -1,57 +1,24 @@
 -- GET /admin-contributors
-select
-  octet_length(text),
-  case
-    when octet_length(text) <= 60000 then text
-  end,
-  status,
-  caller_id,
-  max,
-  count
+select octet_length(text), case when octet_length(text) <= 60000 then text end, status, caller_id, max, count
 from
   (
-    select
-      caller.status,
-      caller.id as caller_id,
-      result.*
+    select caller.status, caller.id as caller_id, result.*
     from
-      (
-        values
-          (:1::text)
-      ) as session (digest)
+      (values (:1::text)) as session (digest)
       cross join release.caller (session.digest, :2::text, :3::int) as caller
       left join lateral (
-        select
-          *
+        select *
         from
           (
-            with
-              found as not materialized (
-                select
-                  id,
-                  scope,
-                  name_key as key
-                from
-                  contributors
-                where
-                  true
-              )
+            with found as not materialized (select id, scope, name_key as key from contributors where true)
             select
               (
-                select
-                  coalesce(sum(total), 0)::bigint
-                from
-                  counters
-                where
-                  subject = :4::text
-                  and scope in (0, :5::bigint)
+                select coalesce(sum(total), 0)::bigint
+                from counters
+                where subject = :4::text and scope in (0, :5::bigint)
               ) as max,
               count(*) as count,
-              replace(
-                string_agg(cast(row_to_json(item) as text), ','),
-                ',"locked_by":null}',
-                '}'
-              ) as text
+              replace(string_agg(cast(row_to_json(item) as text), ','), ',"locked_by":null}', '}') as text
             from
               (
                 select
@@ -61,19 +28,8 @@ from
                   slug,
                   coalesce(:6::text || '/' || image, '') as image,
                   (
-                    select
-                      (
-                        select
-                          row_to_json(record)
-                        from
-                          (
-                            select
-                              editor.id,
-                              editor.username
-                          ) as record
-                      )
-                    from
-                      contributor_locks as
+                    select (select row_to_json(record) from (select editor.id, editor.username) as record)
+                    from contributor_locks as
                     lock
                     join users as editor on editor.id = lock.editor_id
                     where
@@ -83,60 +39,23 @@ from
                   ) as locked_by
                 from
                   (
-                    select
-                      *
+                    select *
                     from
                       (
-                        (
-                          select
-                            id,
-                            key
-                          from
-                            found
-                          where
-                            scope = 0
-                            and true
-                          order by
-                            key asc,
-                            id asc
-                          limit
-                            100
-                        )
+                        (select id, key from found where scope = 0 and true order by key asc, id asc limit 100)
                         union all
-                        (
-                          select
-                            id,
-                            key
-                          from
-                            found
-                          where
-                            scope = :7::bigint
-                            and true
-                          order by
-                            key asc,
-                            id asc
-                          limit
-                            100
-                        )
+                        (select id, key from found where scope = :7::bigint and true order by key asc, id asc limit 100)
                       ) as scopes
-                    order by
-                      key asc,
-                      id asc
-                    limit
-                      :8::bigint
-                    offset
-                      :9::bigint
+                    order by key asc, id asc
+                    limit :8::bigint
+                    offset :9::bigint
                   ) as page
                   join contributors using (id)
-                order by
-                  key asc,
-                  id asc
+                order by key asc, id asc
               ) as item
           ) as result
-        where
-          caller.status = 200
-        offset
-          0
+        where caller.status = 200
+        offset 0
       ) as result on true
   ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
@@ -150,60 +69,29 @@ from
 -- :9 = 0
 
 -- A search
-select
-  octet_length(text),
-  case
-    when octet_length(text) <= 60000 then text
-  end,
-  status,
-  caller_id,
-  max,
-  count
+select octet_length(text), case when octet_length(text) <= 60000 then text end, status, caller_id, max, count
 from
   (
-    select
-      caller.status,
-      caller.id as caller_id,
-      result.*
+    select caller.status, caller.id as caller_id, result.*
     from
-      (
-        values
-          (:1::text)
-      ) as session (digest)
+      (values (:1::text)) as session (digest)
       cross join release.caller (session.digest, :2::text, :3::int) as caller
       left join lateral (
-        select
-          *
+        select *
         from
           (
             with
               found as materialized (
-                select
-                  id,
-                  scope,
-                  name_key as key
-                from
-                  contributors
+                select id, scope, name_key as key
+                from contributors
                 where
                   scope in (0, :4::bigint)
-                  and contributors.name_key || chr(10) || contributors.alias_keys like (
-                    select
-                      containing (:5::text)
-                  )
+                  and contributors.name_key || chr(10) || contributors.alias_keys like (select containing (:5::text))
               )
             select
-              (
-                select
-                  count(*)
-                from
-                  found
-              ) as max,
+              (select count(*) from found) as max,
               count(*) as count,
-              replace(
-                string_agg(cast(row_to_json(item) as text), ','),
-                ',"locked_by":null}',
-                '}'
-              ) as text
+              replace(string_agg(cast(row_to_json(item) as text), ','), ',"locked_by":null}', '}') as text
             from
               (
                 select
@@ -213,19 +101,8 @@ from
                   slug,
                   coalesce(:6::text || '/' || image, '') as image,
                   (
-                    select
-                      (
-                        select
-                          row_to_json(record)
-                        from
-                          (
-                            select
-                              editor.id,
-                              editor.username
-                          ) as record
-                      )
-                    from
-                      contributor_locks as
+                    select (select row_to_json(record) from (select editor.id, editor.username) as record)
+                    from contributor_locks as
                     lock
                     join users as editor on editor.id = lock.editor_id
                     where
@@ -235,36 +112,18 @@ from
                   ) as locked_by
                 from
                   (
-                    select
-                      *
-                    from
-                      (
-                        select
-                          id,
-                          key
-                        from
-                          found
-                        where
-                          true
-                      ) as candidates
-                    order by
-                      key asc,
-                      id asc
-                    limit
-                      :7::bigint
-                    offset
-                      :8::bigint
+                    select *
+                    from (select id, key from found where true) as candidates
+                    order by key asc, id asc
+                    limit :7::bigint
+                    offset :8::bigint
                   ) as page
                   join contributors using (id)
-                order by
-                  key asc,
-                  id asc
+                order by key asc, id asc
               ) as item
           ) as result
-        where
-          caller.status = 200
-        offset
-          0
+        where caller.status = 200
+        offset 0
       ) as result on true
   ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
@@ -280,14 +139,7 @@ from
 select
   octet_length(bytes),
   chunk,
-  encode(
-    substring(
-      bytes
-      from
-        1 + 45000 * chunk for 45000
-    ),
-    'base64'
-  ),
+  encode(substring(bytes from 1 + 45000 * chunk for 45000), 'base64'),
   status,
   caller_id,
   max,
@@ -296,45 +148,21 @@ select
   next_key
 from
   (
-    select
-      *,
-      convert_to(text, 'UTF8') as bytes
+    select *, convert_to(text, 'UTF8') as bytes
     from
       (
-        select
-          caller.status,
-          caller.id as caller_id,
-          result.*
+        select caller.status, caller.id as caller_id, result.*
         from
-          (
-            values
-              (:1::text)
-          ) as session (digest)
+          (values (:1::text)) as session (digest)
           cross join release.caller (session.digest, :2::text, :3::int) as caller
           left join lateral (
-            select
-              *
+            select *
             from
               (
                 with
-                  found as not materialized (
-                    select
-                      id,
-                      scope,
-                      name_key as key
-                    from
-                      contributors
-                    where
-                      true
-                  ),
+                  found as not materialized (select id, scope, name_key as key from contributors where true),
                   page as materialized (
-                    select
-                      id,
-                      replace(
-                        cast(row_to_json(item) as text),
-                        ',"locked_by":null}',
-                        '}'
-                      ) as record
+                    select id, replace(cast(row_to_json(item) as text), ',"locked_by":null}', '}') as record
                     from
                       (
                         select
@@ -344,19 +172,8 @@ from
                           slug,
                           coalesce(:4::text || '/' || image, '') as image,
                           (
-                            select
-                              (
-                                select
-                                  row_to_json(record)
-                                from
-                                  (
-                                    select
-                                      editor.id,
-                                      editor.username
-                                  ) as record
-                              )
-                            from
-                              contributor_locks as
+                            select (select row_to_json(record) from (select editor.id, editor.username) as record)
+                            from contributor_locks as
                             lock
                             join users as editor on editor.id = lock.editor_id
                             where
@@ -366,54 +183,31 @@ from
                           ) as locked_by
                         from
                           (
-                            select
-                              *
+                            select *
                             from
                               (
                                 (
-                                  select
-                                    id,
-                                    key
-                                  from
-                                    found
-                                  where
-                                    scope = 0
-                                    and (key, id) > (:5::text, :6::bigint)
-                                  order by
-                                    key asc,
-                                    id asc
-                                  limit
-                                    2000
+                                  select id, key
+                                  from found
+                                  where scope = 0 and (key, id) > (:5::text, :6::bigint)
+                                  order by key asc, id asc
+                                  limit 2000
                                 )
                                 union all
                                 (
-                                  select
-                                    id,
-                                    key
-                                  from
-                                    found
-                                  where
-                                    scope = :7::bigint
-                                    and (key, id) > (:8::text, :9::bigint)
-                                  order by
-                                    key asc,
-                                    id asc
-                                  limit
-                                    2000
+                                  select id, key
+                                  from found
+                                  where scope = :7::bigint and (key, id) > (:8::text, :9::bigint)
+                                  order by key asc, id asc
+                                  limit 2000
                                 )
                               ) as scopes
-                            order by
-                              key asc,
-                              id asc
-                            limit
-                              :10::bigint
-                            offset
-                              :11::bigint
+                            order by key asc, id asc
+                            limit :10::bigint
+                            offset :11::bigint
                           ) as page
                           join contributors using (id)
-                        order by
-                          key asc,
-                          id asc
+                        order by key asc, id asc
                       ) as item
                   ),
                   -- a materialized page keeps its order, so the window functions follow it
@@ -422,61 +216,27 @@ from
                       *,
                       row_number() over () as position,
                       sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-                    from
-                      page
+                    from page
                   ),
                   result as (
                     select
                       count(*) as count,
-                      string_agg(
-                        record,
-                        ','
-                        order by
-                          position
-                      ) as text,
+                      string_agg(record, ',' order by position) as text,
                       case
-                        when count(*) < (
-                          select
-                            count(*)
-                          from
-                            page
-                        )
-                        or count(*) = :12::bigint then (
-                          array_agg(
-                            id
-                            order by
-                              position desc
-                          )
-                        ) [1]
+                        when count(*) < (select count(*) from page)
+                        or count(*) = :12::bigint then (array_agg(id order by position desc)) [1]
                       end as next_id
-                    from
-                      measured
-                    where
-                      bytes <= 720000
-                      or position = 1
+                    from measured
+                    where bytes <= 720000 or position = 1
                   )
-                select
-                  *,
-                  0::bigint as max,
-                  (
-                    select
-                      cast(key as text)
-                    from
-                      found
-                    where
-                      id = next_id
-                  ) as next_key
-                from
-                  result
+                select *, 0::bigint as max, (select cast(key as text) from found where id = next_id) as next_key
+                from result
               ) as result
-            where
-              caller.status = 200
-            offset
-              0
+            where caller.status = 200
+            offset 0
           ) as result on true
       ) as result
-    offset
-      0
+    offset 0
   ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'

@@ -1,42 +1,23 @@
 -- GET /admin-roles/id/{id}
-select
-  octet_length(text),
-  case
-    when octet_length(text) <= 60000 then text
-  end,
-  status,
-  caller_id,
-  version,
-  warning
+select octet_length(text), case when octet_length(text) <= 60000 then text end, status, caller_id, version, warning
 from
   (
-    select
-      caller.status,
-      caller.id as caller_id,
-      result.*
+    select caller.status, caller.id as caller_id, result.*
     from
-      (
-        values
-          (:1::text)
-      ) as session (digest)
+      (values (:1::text)) as session (digest)
       cross join release.caller (session.digest, :2::text, :3::int) as caller
       left join lateral (
-        select
-          *
+        select *
         from
           (
-            select
-              cast(body as text) as text,
-              version,
-              warning
+            select cast(body as text) as text, version, warning
             from
               (
                 select
                   version,
                   null::text as warning,
                   (
-                    select
-                      row_to_json(record)
+                    select row_to_json(record)
                     from
                       (
                         select
@@ -45,37 +26,26 @@ from
                           coalesce(description, '') as description,
                           is_default,
                           array(
-                            select
-                              row_to_json(record)
+                            select row_to_json(record)
                             from
                               (
-                                select
-                                  permissions.id,
-                                  permissions.name,
-                                  permissions.description
+                                select permissions.id, permissions.name, permissions.description
                                 from
                                   role_permissions as granted
                                   join permissions on permissions.id = granted.permission_id
-                                where
-                                  granted.role_id = roles.id
-                                order by
-                                  permissions.id
+                                where granted.role_id = roles.id
+                                order by permissions.id
                               ) as record
                           ) as permissions
                       ) as record
                   ) as body
-                from
-                  roles
-                where
-                  id = :4::bigint
+                from roles
+                where id = :4::bigint
               ) as record
-            offset
-              0
+            offset 0
           ) as result
-        where
-          caller.status = 200
-        offset
-          0
+        where caller.status = 200
+        offset 0
       ) as result on true
   ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'

@@ -1,34 +1,16 @@
 -- GET /admin-roles
-select
-  octet_length(text),
-  case
-    when octet_length(text) <= 60000 then text
-  end,
-  status,
-  caller_id,
-  max,
-  count
+select octet_length(text), case when octet_length(text) <= 60000 then text end, status, caller_id, max, count
 from
   (
-    select
-      caller.status,
-      caller.id as caller_id,
-      result.*
+    select caller.status, caller.id as caller_id, result.*
     from
-      (
-        values
-          (:1::text)
-      ) as session (digest)
+      (values (:1::text)) as session (digest)
       cross join release.caller (session.digest, :2::text, :3::int) as caller
       left join lateral (
-        select
-          *
+        select *
         from
           (
-            select
-              0::bigint as max,
-              count(*) as count,
-              string_agg(cast(row_to_json(item) as text), ',') as text
+            select 0::bigint as max, count(*) as count, string_agg(cast(row_to_json(item) as text), ',') as text
             from
               (
                 select
@@ -40,28 +22,19 @@ from
                 from
                   roles
                   left join (
-                    select
-                      role_id,
-                      count(*) as permissions
-                    from
-                      role_permissions
-                    group by
-                      role_id
+                    select role_id, count(*) as permissions
+                    from role_permissions
+                    group by role_id
                   ) as granted on role_id = roles.id
                   left join counters on subject = 'users of role'
                   and scope = roles.id
-                where
-                  id > :4::bigint
-                order by
-                  id
-                limit
-                  :5::bigint
+                where id > :4::bigint
+                order by id
+                limit :5::bigint
               ) as item
           ) as result
-        where
-          caller.status = 200
-        offset
-          0
+        where caller.status = 200
+        offset 0
       ) as result on true
   ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
@@ -74,14 +47,7 @@ from
 select
   octet_length(bytes),
   chunk,
-  encode(
-    substring(
-      bytes
-      from
-        1 + 45000 * chunk for 45000
-    ),
-    'base64'
-  ),
+  encode(substring(bytes from 1 + 45000 * chunk for 45000), 'base64'),
   status,
   caller_id,
   max,
@@ -90,31 +56,20 @@ select
   next_key
 from
   (
-    select
-      *,
-      convert_to(text, 'UTF8') as bytes
+    select *, convert_to(text, 'UTF8') as bytes
     from
       (
-        select
-          caller.status,
-          caller.id as caller_id,
-          result.*
+        select caller.status, caller.id as caller_id, result.*
         from
-          (
-            values
-              (:1::text)
-          ) as session (digest)
+          (values (:1::text)) as session (digest)
           cross join release.caller (session.digest, :2::text, :3::int) as caller
           left join lateral (
-            select
-              *
+            select *
             from
               (
                 with
                   page as materialized (
-                    select
-                      id,
-                      cast(row_to_json(item) as text) as record
+                    select id, cast(row_to_json(item) as text) as record
                     from
                       (
                         select
@@ -126,22 +81,15 @@ from
                         from
                           roles
                           left join (
-                            select
-                              role_id,
-                              count(*) as permissions
-                            from
-                              role_permissions
-                            group by
-                              role_id
+                            select role_id, count(*) as permissions
+                            from role_permissions
+                            group by role_id
                           ) as granted on role_id = roles.id
                           left join counters on subject = 'users of role'
                           and scope = roles.id
-                        where
-                          id > :4::bigint
-                        order by
-                          id
-                        limit
-                          :5::bigint
+                        where id > :4::bigint
+                        order by id
+                        limit :5::bigint
                       ) as item
                   ),
                   -- a materialized page keeps its order, so the window functions follow it
@@ -150,54 +98,27 @@ from
                       *,
                       row_number() over () as position,
                       sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-                    from
-                      page
+                    from page
                   ),
                   result as (
                     select
                       count(*) as count,
-                      string_agg(
-                        record,
-                        ','
-                        order by
-                          position
-                      ) as text,
+                      string_agg(record, ',' order by position) as text,
                       case
-                        when count(*) < (
-                          select
-                            count(*)
-                          from
-                            page
-                        )
-                        or count(*) = :6::bigint then (
-                          array_agg(
-                            id
-                            order by
-                              position desc
-                          )
-                        ) [1]
+                        when count(*) < (select count(*) from page)
+                        or count(*) = :6::bigint then (array_agg(id order by position desc)) [1]
                       end as next_id
-                    from
-                      measured
-                    where
-                      bytes <= 720000
-                      or position = 1
+                    from measured
+                    where bytes <= 720000 or position = 1
                   )
-                select
-                  *,
-                  0::bigint as max,
-                  null::text as next_key
-                from
-                  result
+                select *, 0::bigint as max, null::text as next_key
+                from result
               ) as result
-            where
-              caller.status = 200
-            offset
-              0
+            where caller.status = 200
+            offset 0
           ) as result on true
       ) as result
-    offset
-      0
+    offset 0
   ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'

@@ -1,43 +1,16 @@
 -- GET /contributors
-select
-  octet_length(text),
-  case
-    when octet_length(text) <= 60000 then text
-  end,
-  200,
-  null::bigint,
-  max,
-  count
+select octet_length(text), case when octet_length(text) <= 60000 then text end, 200, null::bigint, max, count
 from
   (
-    with
-      found as not materialized (
-        select
-          id,
-          scope,
-          name_key as key
-        from
-          contributors
-        where
-          public
-          and true
-      )
+    with found as not materialized (select id, scope, name_key as key from contributors where public and true)
     select
       (
-        select
-          coalesce(sum(total), 0)::bigint
-        from
-          counters
-        where
-          subject = :1::text
-          and scope in (0, :2::bigint)
+        select coalesce(sum(total), 0)::bigint
+        from counters
+        where subject = :1::text and scope in (0, :2::bigint)
       ) as max,
       count(*) as count,
-      replace(
-        string_agg(cast(row_to_json(item) as text), ','),
-        ',"random_series":null}',
-        '}'
-      ) as text
+      replace(string_agg(cast(row_to_json(item) as text), ','), ',"random_series":null}', '}') as text
     from
       (
         select
@@ -48,87 +21,39 @@ from
           gender,
           cardinality(works.ids) as series_count,
           (
-            select
-              row_to_json(series)
+            select row_to_json(series)
             from
               (
-                select
-                  name,
-                  slug
-                from
-                  series
-                where
-                  id = works.ids[
-                    1 + floor(works.random * cardinality(works.ids))::int
-                  ]
+                select name, slug
+                from series
+                where id = works.ids[1 + floor(works.random * cardinality(works.ids))::int]
               ) as series
           ) as random_series
         from
           (
-            select
-              *
+            select *
             from
               (
-                (
-                  select
-                    id,
-                    key
-                  from
-                    found
-                  where
-                    scope = 0
-                    and true
-                  order by
-                    key asc,
-                    id asc
-                  limit
-                    100
-                )
+                (select id, key from found where scope = 0 and true order by key asc, id asc limit 100)
                 union all
-                (
-                  select
-                    id,
-                    key
-                  from
-                    found
-                  where
-                    scope = :4::bigint
-                    and true
-                  order by
-                    key asc,
-                    id asc
-                  limit
-                    100
-                )
+                (select id, key from found where scope = :4::bigint and true order by key asc, id asc limit 100)
               ) as scopes
-            order by
-              key asc,
-              id asc
-            limit
-              :5::bigint
-            offset
-              :6::bigint
+            order by key asc, id asc
+            limit :5::bigint
+            offset :6::bigint
           ) as page
           join contributors using (id)
           cross join lateral (
             select
               random() as random,
               array(
-                select
-                  series.id
-                from
-                  series_contributors as link
-                  join series on series.id = link.series_id
-                where
-                  link.contributor_id = page.id
-                  and series.scope in (0, :7::bigint)
+                select series.id
+                from series_contributors as link join series on series.id = link.series_id
+                where link.contributor_id = page.id and series.scope in (0, :7::bigint)
               ) as ids
-            offset
-              0
+            offset 0
           ) as works
-        order by
-          key asc,
-          id asc
+        order by key asc, id asc
       ) as item
   ) as result;
 -- :1 = 'public contributors'
@@ -140,46 +65,22 @@ from
 -- :7 = 1
 
 -- A search
-select
-  octet_length(text),
-  case
-    when octet_length(text) <= 60000 then text
-  end,
-  200,
-  null::bigint,
-  max,
-  count
+select octet_length(text), case when octet_length(text) <= 60000 then text end, 200, null::bigint, max, count
 from
   (
     with
       found as materialized (
-        select
-          id,
-          scope,
-          name_key as key
-        from
-          contributors
+        select id, scope, name_key as key
+        from contributors
         where
           public
           and scope in (0, :1::bigint)
-          and contributors.name_key || chr(10) || contributors.alias_keys like (
-            select
-              containing (:2::text)
-          )
+          and contributors.name_key || chr(10) || contributors.alias_keys like (select containing (:2::text))
       )
     select
-      (
-        select
-          count(*)
-        from
-          found
-      ) as max,
+      (select count(*) from found) as max,
       count(*) as count,
-      replace(
-        string_agg(cast(row_to_json(item) as text), ','),
-        ',"random_series":null}',
-        '}'
-      ) as text
+      replace(string_agg(cast(row_to_json(item) as text), ','), ',"random_series":null}', '}') as text
     from
       (
         select
@@ -190,63 +91,34 @@ from
           gender,
           cardinality(works.ids) as series_count,
           (
-            select
-              row_to_json(series)
+            select row_to_json(series)
             from
               (
-                select
-                  name,
-                  slug
-                from
-                  series
-                where
-                  id = works.ids[
-                    1 + floor(works.random * cardinality(works.ids))::int
-                  ]
+                select name, slug
+                from series
+                where id = works.ids[1 + floor(works.random * cardinality(works.ids))::int]
               ) as series
           ) as random_series
         from
           (
-            select
-              *
-            from
-              (
-                select
-                  id,
-                  key
-                from
-                  found
-                where
-                  true
-              ) as candidates
-            order by
-              key asc,
-              id asc
-            limit
-              :4::bigint
-            offset
-              :5::bigint
+            select *
+            from (select id, key from found where true) as candidates
+            order by key asc, id asc
+            limit :4::bigint
+            offset :5::bigint
           ) as page
           join contributors using (id)
           cross join lateral (
             select
               random() as random,
               array(
-                select
-                  series.id
-                from
-                  series_contributors as link
-                  join series on series.id = link.series_id
-                where
-                  link.contributor_id = page.id
-                  and series.scope in (0, :6::bigint)
+                select series.id
+                from series_contributors as link join series on series.id = link.series_id
+                where link.contributor_id = page.id and series.scope in (0, :6::bigint)
               ) as ids
-            offset
-              0
+            offset 0
           ) as works
-        order by
-          key asc,
-          id asc
+        order by key asc, id asc
       ) as item
   ) as result;
 -- :1 = 1
@@ -260,14 +132,7 @@ from
 select
   octet_length(bytes),
   chunk,
-  encode(
-    substring(
-      bytes
-      from
-        1 + 45000 * chunk for 45000
-    ),
-    'base64'
-  ),
+  encode(substring(bytes from 1 + 45000 * chunk for 45000), 'base64'),
   200,
   null::bigint,
   max,
@@ -276,31 +141,13 @@ select
   next_key
 from
   (
-    select
-      *,
-      convert_to(text, 'UTF8') as bytes
+    select *, convert_to(text, 'UTF8') as bytes
     from
       (
         with
-          found as not materialized (
-            select
-              id,
-              scope,
-              name_key as key
-            from
-              contributors
-            where
-              public
-              and true
-          ),
+          found as not materialized (select id, scope, name_key as key from contributors where public and true),
           page as materialized (
-            select
-              id,
-              replace(
-                cast(row_to_json(item) as text),
-                ',"random_series":null}',
-                '}'
-              ) as record
+            select id, replace(cast(row_to_json(item) as text), ',"random_series":null}', '}') as record
             from
               (
                 select
@@ -311,87 +158,51 @@ from
                   gender,
                   cardinality(works.ids) as series_count,
                   (
-                    select
-                      row_to_json(series)
+                    select row_to_json(series)
                     from
                       (
-                        select
-                          name,
-                          slug
-                        from
-                          series
-                        where
-                          id = works.ids[
-                            1 + floor(works.random * cardinality(works.ids))::int
-                          ]
+                        select name, slug
+                        from series
+                        where id = works.ids[1 + floor(works.random * cardinality(works.ids))::int]
                       ) as series
                   ) as random_series
                 from
                   (
-                    select
-                      *
+                    select *
                     from
                       (
                         (
-                          select
-                            id,
-                            key
-                          from
-                            found
-                          where
-                            scope = 0
-                            and (key, id) > (:2::text, :3::bigint)
-                          order by
-                            key asc,
-                            id asc
-                          limit
-                            2000
+                          select id, key
+                          from found
+                          where scope = 0 and (key, id) > (:2::text, :3::bigint)
+                          order by key asc, id asc
+                          limit 2000
                         )
                         union all
                         (
-                          select
-                            id,
-                            key
-                          from
-                            found
-                          where
-                            scope = :4::bigint
-                            and (key, id) > (:5::text, :6::bigint)
-                          order by
-                            key asc,
-                            id asc
-                          limit
-                            2000
+                          select id, key
+                          from found
+                          where scope = :4::bigint and (key, id) > (:5::text, :6::bigint)
+                          order by key asc, id asc
+                          limit 2000
                         )
                       ) as scopes
-                    order by
-                      key asc,
-                      id asc
-                    limit
-                      :7::bigint
-                    offset
-                      :8::bigint
+                    order by key asc, id asc
+                    limit :7::bigint
+                    offset :8::bigint
                   ) as page
                   join contributors using (id)
                   cross join lateral (
                     select
                       random() as random,
                       array(
-                        select
-                          series.id
-                        from
-                          series_contributors as link
-                          join series on series.id = link.series_id
-                        where
-                          link.contributor_id = page.id
-                          and series.scope in (0, :9::bigint)
+                        select series.id
+                        from series_contributors as link join series on series.id = link.series_id
+                        where link.contributor_id = page.id and series.scope in (0, :9::bigint)
                       ) as ids
-                    offset
-                      0
+                    offset 0
                   ) as works
-                order by
-                  key asc,
-                  id asc
+                order by key asc, id asc
               ) as item
           ),
           -- a materialized page keeps its order, so the window functions follow it
@@ -400,55 +211,23 @@ from
               *,
               row_number() over () as position,
               sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-            from
-              page
+            from page
           ),
           result as (
             select
               count(*) as count,
-              string_agg(
-                record,
-                ','
-                order by
-                  position
-              ) as text,
+              string_agg(record, ',' order by position) as text,
               case
-                when count(*) < (
-                  select
-                    count(*)
-                  from
-                    page
-                )
-                or count(*) = :10::bigint then (
-                  array_agg(
-                    id
-                    order by
-                      position desc
-                  )
-                ) [1]
+                when count(*) < (select count(*) from page)
+                or count(*) = :10::bigint then (array_agg(id order by position desc)) [1]
               end as next_id
-            from
-              measured
-            where
-              bytes <= 720000
-              or position = 1
+            from measured
+            where bytes <= 720000 or position = 1
           )
-        select
-          *,
-          0::bigint as max,
-          (
-            select
-              cast(key as text)
-            from
-              found
-            where
-              id = next_id
-          ) as next_key
-        from
-          result
+        select *, 0::bigint as max, (select cast(key as text) from found where id = next_id) as next_key
+        from result
       ) as result
-    offset
-      0
+    offset 0
   ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = 'http://localhost:3000/images'

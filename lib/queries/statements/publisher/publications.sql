@@ -1,47 +1,20 @@
 -- GET /publisher/publications/{id}
-select
-  octet_length(text),
-  case
-    when octet_length(text) <= 60000 then text
-  end,
-  200,
-  null::bigint,
-  max,
-  count
+select octet_length(text), case when octet_length(text) <= 60000 then text end, 200, null::bigint, max, count
 from
   (
     with
       found as materialized (
-        select
-          series.id,
-          series.id as key,
-          series.name,
-          series.slug,
-          series.type,
-          series.origin
+        select series.id, series.id as key, series.name, series.slug, series.type, series.origin
         from
           publishers as maker
           join series_publishers as link on link.publisher_id = maker.id
           join series on series.id = link.series_id
-        where
-          maker.id = :1::bigint
-          and maker.scope in (0, :2::bigint)
-          and series.scope in (0, :3::bigint)
-          and true
+        where maker.id = :1::bigint and maker.scope in (0, :2::bigint) and series.scope in (0, :3::bigint) and true
       )
     select
-      (
-        select
-          count(*)
-        from
-          found
-      ) as max,
+      (select count(*) from found) as max,
       count(*) as count,
-      replace(
-        string_agg(cast(row_to_json(item) as text), ','),
-        ',"volume":null}',
-        '}'
-      ) as text
+      replace(string_agg(cast(row_to_json(item) as text), ','), ',"volume":null}', '}') as text
     from
       (
         select
@@ -52,119 +25,54 @@ from
           origin,
           coalesce(
             (
-              select
-                name
-              from
-                series_aliases
-              where
-                series_id = series.id
-                and name_key (language) in (name_key (:4::text), 'english')
-              order by
-                name_key (language) = name_key (:5::text) desc,
-                name_key (language) = 'english' desc,
-                id
-              limit
-                1
+              select name
+              from series_aliases
+              where series_id = series.id and name_key (language) in (name_key (:4::text), 'english')
+              order by name_key (language) = name_key (:5::text) desc, name_key (language) = 'english' desc, id
+              limit 1
             ),
             name
           ) as alias,
           array(
-            select
-              row_to_json(record)
-            from
-              (
-                select
-                  id,
-                  name,
-                  language
-                from
-                  series_aliases
-                where
-                  series_id = series.id
-                order by
-                  id
-              ) as record
+            select row_to_json(record)
+            from (select id, name, language from series_aliases where series_id = series.id order by id) as record
           ) as aliases,
           coalesce(
             (
-              select
-                description
-              from
-                series_descriptions
-              where
-                series_id = series.id
-                and true
-              order by
-                name_key (language) = name_key (:6::text) desc,
-                name_key (language) = 'english' desc,
-                id
-              limit
-                1
+              select description
+              from series_descriptions
+              where series_id = series.id and true
+              order by name_key (language) = name_key (:6::text) desc, name_key (language) = 'english' desc, id
+              limit 1
             ),
             ''
           ) as description,
           array(
-            select
-              row_to_json(record)
+            select row_to_json(record)
             from
               (
-                select
-                  tags.id,
-                  tags.name
-                from
-                  series_tags
-                  join tags on tags.id = series_tags.tag_id
-                where
-                  series_tags.series_id = series.id
-                order by
-                  name_key (tags.name),
-                  tags.id
+                select tags.id, tags.name
+                from series_tags join tags on tags.id = series_tags.tag_id
+                where series_tags.series_id = series.id
+                order by name_key (tags.name), tags.id
               ) as record
           ) as tags,
           (
             select
               (
-                select
-                  row_to_json(record)
+                select row_to_json(record)
                 from
                   (
-                    select
-                      volumes.id,
-                      coalesce(:7::text || '/' || cover, '') as cover_path,
-                      aspect_ratio,
-                      nsfw,
-                      nsfw18
+                    select volumes.id, coalesce(:7::text || '/' || cover, '') as cover_path, aspect_ratio, nsfw, nsfw18
                   ) as record
               )
-            from
-              volumes
-            where
-              series_id = series.id
-            order by
-              cover is null,
-              number
-            limit
-              1
+            from volumes
+            where series_id = series.id
+            order by cover is null, number
+            limit 1
           ) as volume
-        from
-          (
-            select
-              *
-            from
-              found
-            where
-              true
-            order by
-              key desc,
-              id desc
-            limit
-              :8::bigint
-            offset
-              :9::bigint
-          ) as series
-        order by
-          key desc,
-          id desc
+        from (select * from found where true order by key desc, id desc limit :8::bigint offset :9::bigint) as series
+        order by key desc, id desc
       ) as item
   ) as result;
 -- :1 = 1
@@ -178,26 +86,12 @@ from
 -- :9 = 0
 
 -- A search
-select
-  octet_length(text),
-  case
-    when octet_length(text) <= 60000 then text
-  end,
-  200,
-  null::bigint,
-  max,
-  count
+select octet_length(text), case when octet_length(text) <= 60000 then text end, 200, null::bigint, max, count
 from
   (
     with
       found as materialized (
-        select
-          series.id,
-          series.id as key,
-          series.name,
-          series.slug,
-          series.type,
-          series.origin
+        select series.id, series.id as key, series.name, series.slug, series.type, series.origin
         from
           publishers as maker
           join series_publishers as link on link.publisher_id = maker.id
@@ -206,24 +100,12 @@ from
           maker.id = :1::bigint
           and maker.scope in (0, :2::bigint)
           and series.scope in (0, :3::bigint)
-          and series.name_key || chr(10) || series.alias_keys like (
-            select
-              containing (:4::text)
-          )
+          and series.name_key || chr(10) || series.alias_keys like (select containing (:4::text))
       )
     select
-      (
-        select
-          count(*)
-        from
-          found
-      ) as max,
+      (select count(*) from found) as max,
       count(*) as count,
-      replace(
-        string_agg(cast(row_to_json(item) as text), ','),
-        ',"volume":null}',
-        '}'
-      ) as text
+      replace(string_agg(cast(row_to_json(item) as text), ','), ',"volume":null}', '}') as text
     from
       (
         select
@@ -234,119 +116,54 @@ from
           origin,
           coalesce(
             (
-              select
-                name
-              from
-                series_aliases
-              where
-                series_id = series.id
-                and name_key (language) in (name_key (:5::text), 'english')
-              order by
-                name_key (language) = name_key (:6::text) desc,
-                name_key (language) = 'english' desc,
-                id
-              limit
-                1
+              select name
+              from series_aliases
+              where series_id = series.id and name_key (language) in (name_key (:5::text), 'english')
+              order by name_key (language) = name_key (:6::text) desc, name_key (language) = 'english' desc, id
+              limit 1
             ),
             name
           ) as alias,
           array(
-            select
-              row_to_json(record)
-            from
-              (
-                select
-                  id,
-                  name,
-                  language
-                from
-                  series_aliases
-                where
-                  series_id = series.id
-                order by
-                  id
-              ) as record
+            select row_to_json(record)
+            from (select id, name, language from series_aliases where series_id = series.id order by id) as record
           ) as aliases,
           coalesce(
             (
-              select
-                description
-              from
-                series_descriptions
-              where
-                series_id = series.id
-                and true
-              order by
-                name_key (language) = name_key (:7::text) desc,
-                name_key (language) = 'english' desc,
-                id
-              limit
-                1
+              select description
+              from series_descriptions
+              where series_id = series.id and true
+              order by name_key (language) = name_key (:7::text) desc, name_key (language) = 'english' desc, id
+              limit 1
             ),
             ''
           ) as description,
           array(
-            select
-              row_to_json(record)
+            select row_to_json(record)
             from
               (
-                select
-                  tags.id,
-                  tags.name
-                from
-                  series_tags
-                  join tags on tags.id = series_tags.tag_id
-                where
-                  series_tags.series_id = series.id
-                order by
-                  name_key (tags.name),
-                  tags.id
+                select tags.id, tags.name
+                from series_tags join tags on tags.id = series_tags.tag_id
+                where series_tags.series_id = series.id
+                order by name_key (tags.name), tags.id
               ) as record
           ) as tags,
           (
             select
               (
-                select
-                  row_to_json(record)
+                select row_to_json(record)
                 from
                   (
-                    select
-                      volumes.id,
-                      coalesce(:8::text || '/' || cover, '') as cover_path,
-                      aspect_ratio,
-                      nsfw,
-                      nsfw18
+                    select volumes.id, coalesce(:8::text || '/' || cover, '') as cover_path, aspect_ratio, nsfw, nsfw18
                   ) as record
               )
-            from
-              volumes
-            where
-              series_id = series.id
-            order by
-              cover is null,
-              number
-            limit
-              1
+            from volumes
+            where series_id = series.id
+            order by cover is null, number
+            limit 1
           ) as volume
-        from
-          (
-            select
-              *
-            from
-              found
-            where
-              true
-            order by
-              key desc,
-              id desc
-            limit
-              :9::bigint
-            offset
-              :10::bigint
-          ) as series
-        order by
-          key desc,
-          id desc
+        from (select * from found where true order by key desc, id desc limit :9::bigint offset :10::bigint) as series
+        order by key desc, id desc
       ) as item
   ) as result;
 -- :1 = 1
@@ -364,14 +181,7 @@ from
 select
   octet_length(bytes),
   chunk,
-  encode(
-    substring(
-      bytes
-      from
-        1 + 45000 * chunk for 45000
-    ),
-    'base64'
-  ),
+  encode(substring(bytes from 1 + 45000 * chunk for 45000), 'base64'),
   200,
   null::bigint,
   max,
@@ -380,38 +190,20 @@ select
   next_key
 from
   (
-    select
-      *,
-      convert_to(text, 'UTF8') as bytes
+    select *, convert_to(text, 'UTF8') as bytes
     from
       (
         with
           found as materialized (
-            select
-              series.id,
-              series.id as key,
-              series.name,
-              series.slug,
-              series.type,
-              series.origin
+            select series.id, series.id as key, series.name, series.slug, series.type, series.origin
             from
               publishers as maker
               join series_publishers as link on link.publisher_id = maker.id
               join series on series.id = link.series_id
-            where
-              maker.id = :1::bigint
-              and maker.scope in (0, :2::bigint)
-              and series.scope in (0, :3::bigint)
-              and true
+            where maker.id = :1::bigint and maker.scope in (0, :2::bigint) and series.scope in (0, :3::bigint) and true
           ),
           page as materialized (
-            select
-              id,
-              replace(
-                cast(row_to_json(item) as text),
-                ',"volume":null}',
-                '}'
-              ) as record
+            select id, replace(cast(row_to_json(item) as text), ',"volume":null}', '}') as record
             from
               (
                 select
@@ -422,80 +214,43 @@ from
                   origin,
                   coalesce(
                     (
-                      select
-                        name
-                      from
-                        series_aliases
-                      where
-                        series_id = series.id
-                        and name_key (language) in (name_key (:4::text), 'english')
-                      order by
-                        name_key (language) = name_key (:5::text) desc,
-                        name_key (language) = 'english' desc,
-                        id
-                      limit
-                        1
+                      select name
+                      from series_aliases
+                      where series_id = series.id and name_key (language) in (name_key (:4::text), 'english')
+                      order by name_key (language) = name_key (:5::text) desc, name_key (language) = 'english' desc, id
+                      limit 1
                     ),
                     name
                   ) as alias,
                   array(
-                    select
-                      row_to_json(record)
+                    select row_to_json(record)
                     from
-                      (
-                        select
-                          id,
-                          name,
-                          language
-                        from
-                          series_aliases
-                        where
-                          series_id = series.id
-                        order by
-                          id
-                      ) as record
+                      (select id, name, language from series_aliases where series_id = series.id order by id) as record
                   ) as aliases,
                   coalesce(
                     (
-                      select
-                        description
-                      from
-                        series_descriptions
-                      where
-                        series_id = series.id
-                        and true
-                      order by
-                        name_key (language) = name_key (:6::text) desc,
-                        name_key (language) = 'english' desc,
-                        id
-                      limit
-                        1
+                      select description
+                      from series_descriptions
+                      where series_id = series.id and true
+                      order by name_key (language) = name_key (:6::text) desc, name_key (language) = 'english' desc, id
+                      limit 1
                     ),
                     ''
                   ) as description,
                   array(
-                    select
-                      row_to_json(record)
+                    select row_to_json(record)
                     from
                       (
-                        select
-                          tags.id,
-                          tags.name
-                        from
-                          series_tags
-                          join tags on tags.id = series_tags.tag_id
-                        where
-                          series_tags.series_id = series.id
-                        order by
-                          name_key (tags.name),
-                          tags.id
+                        select tags.id, tags.name
+                        from series_tags join tags on tags.id = series_tags.tag_id
+                        where series_tags.series_id = series.id
+                        order by name_key (tags.name), tags.id
                       ) as record
                   ) as tags,
                   (
                     select
                       (
-                        select
-                          row_to_json(record)
+                        select row_to_json(record)
                         from
                           (
                             select
@@ -506,35 +261,21 @@ from
                               nsfw18
                           ) as record
                       )
-                    from
-                      volumes
-                    where
-                      series_id = series.id
-                    order by
-                      cover is null,
-                      number
-                    limit
-                      1
+                    from volumes
+                    where series_id = series.id
+                    order by cover is null, number
+                    limit 1
                   ) as volume
                 from
                   (
-                    select
-                      *
-                    from
-                      found
-                    where
-                      (key, id) < (:8::bigint, :9::bigint)
-                    order by
-                      key desc,
-                      id desc
-                    limit
-                      :10::bigint
-                    offset
-                      :11::bigint
+                    select *
+                    from found
+                    where (key, id) < (:8::bigint, :9::bigint)
+                    order by key desc, id desc
+                    limit :10::bigint
+                    offset :11::bigint
                   ) as series
-                order by
-                  key desc,
-                  id desc
+                order by key desc, id desc
               ) as item
           ),
           -- a materialized page keeps its order, so the window functions follow it
@@ -543,55 +284,23 @@ from
               *,
               row_number() over () as position,
               sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-            from
-              page
+            from page
           ),
           result as (
             select
               count(*) as count,
-              string_agg(
-                record,
-                ','
-                order by
-                  position
-              ) as text,
+              string_agg(record, ',' order by position) as text,
               case
-                when count(*) < (
-                  select
-                    count(*)
-                  from
-                    page
-                )
-                or count(*) = :12::bigint then (
-                  array_agg(
-                    id
-                    order by
-                      position desc
-                  )
-                ) [1]
+                when count(*) < (select count(*) from page)
+                or count(*) = :12::bigint then (array_agg(id order by position desc)) [1]
               end as next_id
-            from
-              measured
-            where
-              bytes <= 720000
-              or position = 1
+            from measured
+            where bytes <= 720000 or position = 1
           )
-        select
-          *,
-          0::bigint as max,
-          (
-            select
-              cast(key as text)
-            from
-              found
-            where
-              id = next_id
-          ) as next_key
-        from
-          result
+        select *, 0::bigint as max, (select cast(key as text) from found where id = next_id) as next_key
+        from result
       ) as result
-    offset
-      0
+    offset 0
   ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = 1

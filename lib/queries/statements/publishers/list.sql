@@ -1,35 +1,10 @@
 -- GET /publishers
-select
-  octet_length(text),
-  case
-    when octet_length(text) <= 60000 then text
-  end,
-  200,
-  null::bigint,
-  max,
-  count
+select octet_length(text), case when octet_length(text) <= 60000 then text end, 200, null::bigint, max, count
 from
   (
-    with
-      found as not materialized (
-        select
-          *,
-          name_key as key
-        from
-          publishers
-        where
-          true
-      )
+    with found as not materialized (select *, name_key as key from publishers where true)
     select
-      (
-        select
-          coalesce(sum(total), 0)::bigint
-        from
-          counters
-        where
-          subject = :1::text
-          and scope in (0)
-      ) as max,
+      (select coalesce(sum(total), 0)::bigint from counters where subject = :1::text and scope in (0)) as max,
       count(*) as count,
       string_agg(cast(row_to_json(item) as text), ',') as text
     from
@@ -42,36 +17,12 @@ from
           coalesce(country, '') as country,
           coalesce(website, '') as website,
           coalesce(headquarter, '') as headquarter,
-          (
-            select
-              count(*)
-            from
-              series_publishers
-            where
-              publisher_id = page.id
-          ) as series_count,
+          (select count(*) from series_publishers where publisher_id = page.id) as series_count,
           coalesce(cast(founding_date as text), '') as founding_date,
           coalesce(:2::text || '/' || image, '') as image,
           coalesce(image_source, '') as image_source
-        from
-          (
-            select
-              *
-            from
-              found
-            where
-              true
-            order by
-              key asc,
-              id asc
-            limit
-              :3::bigint
-            offset
-              :4::bigint
-          ) as page
-        order by
-          key asc,
-          id asc
+        from (select * from found where true order by key asc, id asc limit :3::bigint offset :4::bigint) as page
+        order by key asc, id asc
       ) as item
   ) as result;
 -- :1 = 'publishers'
@@ -80,37 +31,17 @@ from
 -- :4 = 0
 
 -- A search
-select
-  octet_length(text),
-  case
-    when octet_length(text) <= 60000 then text
-  end,
-  200,
-  null::bigint,
-  max,
-  count
+select octet_length(text), case when octet_length(text) <= 60000 then text end, 200, null::bigint, max, count
 from
   (
     with
       found as materialized (
-        select
-          *,
-          name_key as key
-        from
-          publishers
-        where
-          publishers.name_key || chr(10) || publishers.alias_keys like (
-            select
-              containing (:1::text)
-          )
+        select *, name_key as key
+        from publishers
+        where publishers.name_key || chr(10) || publishers.alias_keys like (select containing (:1::text))
       )
     select
-      (
-        select
-          count(*)
-        from
-          found
-      ) as max,
+      (select count(*) from found) as max,
       count(*) as count,
       string_agg(cast(row_to_json(item) as text), ',') as text
     from
@@ -123,36 +54,12 @@ from
           coalesce(country, '') as country,
           coalesce(website, '') as website,
           coalesce(headquarter, '') as headquarter,
-          (
-            select
-              count(*)
-            from
-              series_publishers
-            where
-              publisher_id = page.id
-          ) as series_count,
+          (select count(*) from series_publishers where publisher_id = page.id) as series_count,
           coalesce(cast(founding_date as text), '') as founding_date,
           coalesce(:2::text || '/' || image, '') as image,
           coalesce(image_source, '') as image_source
-        from
-          (
-            select
-              *
-            from
-              found
-            where
-              true
-            order by
-              key asc,
-              id asc
-            limit
-              :3::bigint
-            offset
-              :4::bigint
-          ) as page
-        order by
-          key asc,
-          id asc
+        from (select * from found where true order by key asc, id asc limit :3::bigint offset :4::bigint) as page
+        order by key asc, id asc
       ) as item
   ) as result;
 -- :1 = 'Takahashi'
@@ -164,14 +71,7 @@ from
 select
   octet_length(bytes),
   chunk,
-  encode(
-    substring(
-      bytes
-      from
-        1 + 45000 * chunk for 45000
-    ),
-    'base64'
-  ),
+  encode(substring(bytes from 1 + 45000 * chunk for 45000), 'base64'),
   200,
   null::bigint,
   max,
@@ -180,25 +80,13 @@ select
   next_key
 from
   (
-    select
-      *,
-      convert_to(text, 'UTF8') as bytes
+    select *, convert_to(text, 'UTF8') as bytes
     from
       (
         with
-          found as not materialized (
-            select
-              *,
-              name_key as key
-            from
-              publishers
-            where
-              true
-          ),
+          found as not materialized (select *, name_key as key from publishers where true),
           page as materialized (
-            select
-              id,
-              cast(row_to_json(item) as text) as record
+            select id, cast(row_to_json(item) as text) as record
             from
               (
                 select
@@ -209,36 +97,20 @@ from
                   coalesce(country, '') as country,
                   coalesce(website, '') as website,
                   coalesce(headquarter, '') as headquarter,
-                  (
-                    select
-                      count(*)
-                    from
-                      series_publishers
-                    where
-                      publisher_id = page.id
-                  ) as series_count,
+                  (select count(*) from series_publishers where publisher_id = page.id) as series_count,
                   coalesce(cast(founding_date as text), '') as founding_date,
                   coalesce(:1::text || '/' || image, '') as image,
                   coalesce(image_source, '') as image_source
                 from
                   (
-                    select
-                      *
-                    from
-                      found
-                    where
-                      (key, id) > (:2::text, :3::bigint)
-                    order by
-                      key asc,
-                      id asc
-                    limit
-                      :4::bigint
-                    offset
-                      :5::bigint
+                    select *
+                    from found
+                    where (key, id) > (:2::text, :3::bigint)
+                    order by key asc, id asc
+                    limit :4::bigint
+                    offset :5::bigint
                   ) as page
-                order by
-                  key asc,
-                  id asc
+                order by key asc, id asc
               ) as item
           ),
           -- a materialized page keeps its order, so the window functions follow it
@@ -247,55 +119,23 @@ from
               *,
               row_number() over () as position,
               sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
-            from
-              page
+            from page
           ),
           result as (
             select
               count(*) as count,
-              string_agg(
-                record,
-                ','
-                order by
-                  position
-              ) as text,
+              string_agg(record, ',' order by position) as text,
               case
-                when count(*) < (
-                  select
-                    count(*)
-                  from
-                    page
-                )
-                or count(*) = :6::bigint then (
-                  array_agg(
-                    id
-                    order by
-                      position desc
-                  )
-                ) [1]
+                when count(*) < (select count(*) from page)
+                or count(*) = :6::bigint then (array_agg(id order by position desc)) [1]
               end as next_id
-            from
-              measured
-            where
-              bytes <= 720000
-              or position = 1
+            from measured
+            where bytes <= 720000 or position = 1
           )
-        select
-          *,
-          0::bigint as max,
-          (
-            select
-              cast(key as text)
-            from
-              found
-            where
-              id = next_id
-          ) as next_key
-        from
-          result
+        select *, 0::bigint as max, (select cast(key as text) from found where id = next_id) as next_key
+        from result
       ) as result
-    offset
-      0
+    offset 0
   ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = 'http://localhost:3000/images'

@@ -26,8 +26,30 @@ const statementOf = async (name: string, payload?: string) =>
 it.each(["contributors/list", "ops/undo"])("The statement of %s can be read, and planned", async (name) => {
   const statement = await statementOf(name);
 
-  expect(readable(statement)).toMatch(/^(with|select)\n/);
+  expect(readable(statement)).toMatch(/^(with|select)\s/);
   expect(await planOf(statement, databaseUrl)).toMatch(/\(actual .*\nPlanning Time: .*\nExecution Time: .*$/s);
+});
+
+describe("A readable statement", () => {
+  const readableOf = (sql: string) => readable({ sql, parameters: [] });
+
+  it("has a line for each clause that fits into 120 columns", () => {
+    expect(readableOf("select id,\n case when b then ')' end\n from a where (\n b or c\n)")).toBe(
+      "select id, case when b then ')' end\nfrom a\nwhere (b or c)",
+    );
+  });
+
+  it("has a line for each part of a clause that does not fit", () => {
+    const columns = Array.from({ length: 30 }, (_, index) => `column_${index}`);
+
+    const lines = readableOf(`select ${columns.join(", ")} from a`).split("\n");
+
+    expect(lines).toEqual(["select", ...columns.map((name, index) => `  ${name}${index < 29 ? "," : ""}`), "from a"]);
+  });
+
+  it("keeps a comment on a line of its own", () => {
+    expect(readableOf("select (\n-- why\nselect 1)")).toMatch(/^ *-- why$/m);
+  });
 });
 
 describe("A payload", () => {
@@ -100,5 +122,5 @@ it("npm run sql prints statement, parameters and plan, and nothing else", async 
   const { output, complaint } = await runScript("infra/local/sql/sql.ts", words, { env });
 
   expect(complaint).toBe("");
-  expect(output).toMatch(/^select\n.*\n\n:1 = .*'Herge'.*\n\n[^\n]*\(actual .*\nExecution Time: [^\n]*\n$/s);
+  expect(output).toMatch(/^select .*\n\n:1 = .*'Herge'.*\n\n[^\n]*\(actual .*\nExecution Time: [^\n]*\n$/s);
 });

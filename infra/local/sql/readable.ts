@@ -1,0 +1,56 @@
+import { format } from "sql-formatter";
+
+/** A line of a formatted statement, with the lines that are indented under it, and the line that closes them. */
+interface Clause {
+  readonly text: string;
+  readonly parts: Clause[];
+  close: string;
+}
+
+const columnsMax = 120;
+
+/** Formats a statement: each clause on a line of its own, or all of a parenthesis on one, if they fit into 120 columns. */
+export function readableSql(sql: string): string {
+  const formatted = format(sql, { language: "postgresql", paramTypes: { numbered: [":"] } });
+  return clausesOf(formatted.split("\n"))
+    .flatMap((clause) => linesOf(clause, ""))
+    .join("\n");
+}
+
+/** sql-formatter writes each clause, each column and each condition on a line. */
+function clausesOf(lines: readonly string[]): Clause[] {
+  const clauses: Clause[] = [];
+  for (let index = 0; index < lines.length; ) {
+    const line = lines[index++] ?? "";
+    const isPart = (other = "") => depthOf(other) > depthOf(line);
+    const start = index;
+    while (index < lines.length && isPart(lines[index])) index++;
+    const text = line.trim();
+    const last = clauses.at(-1);
+    if (last && /^([)\]]|end\b)/.test(text) && /([([]|\bcase)$/.test(last.close || last.text)) last.close += text;
+    else clauses.push({ text, parts: clausesOf(lines.slice(start, index)), close: "" });
+  }
+  return clauses;
+}
+
+const depthOf = (line: string) => line.search(/\S|$/);
+
+function linesOf(clause: Clause, indent: string): string[] {
+  const line = onOneLine(clause);
+  if (line !== undefined && indent.length + line.length <= columnsMax) return [indent + line];
+  const { text, parts, close } = clause;
+  const inner = parts.flatMap((part) => linesOf(part, `${indent}  `));
+  return [indent + text, ...inner, ...(close ? [indent + close] : [])];
+}
+
+/** Undefined with a comment, which ends with its line. */
+function onOneLine({ text, parts, close }: Clause): string | undefined {
+  if (text.startsWith("--")) return undefined;
+  let line: string | undefined = text;
+  for (const part of [...parts.map(onOneLine), close]) {
+    if (part === undefined) return undefined;
+    const isTight = /[([]$/.test(line) || part === "" || /^[)\]]/.test(part);
+    line += isTight ? part : ` ${part}`;
+  }
+  return line;
+}
