@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { freePort } from "../aws-local/http/free-port.ts";
 import { runCommand } from "../command/command.ts";
-import { callsFile, clientTypes } from "./client/calls.ts";
+import { callsFile, clientPaths, clientTypes, pathsFile } from "./client/calls.ts";
 import { catalogueLinesFile, catalogueLinesText } from "./openapi/catalogue-lines.ts";
 import { openApiText } from "./openapi/document.ts";
 import { collectExamples, examplesFile } from "./openapi/examples.ts";
@@ -16,6 +16,7 @@ import { documentFile } from "./openapi/file.ts";
 export const generated = (): Readonly<Record<string, string>> => ({
   [documentFile]: openApiText(),
   [callsFile]: clientTypes(),
+  [pathsFile]: clientPaths(),
   [catalogueLinesFile]: catalogueLinesText(),
 });
 
@@ -39,7 +40,7 @@ async function withDemo<Result>(use: (url: string) => Promise<Result>): Promise<
 }
 
 const usage =
-  "npm run openapi\n  writes lib/client/openapi.json, lib/client/calls.d.ts and lib/operators/catalogue-lines.schema.json anew, from the\n" +
+  "npm run openapi\n  writes lib/client/openapi.json, calls.d.ts and paths.js, and lib/operators/catalogue-lines.schema.json anew, from the\n" +
   "  declarations and the demo data";
 
 if (import.meta.main) {

@@ -1,5 +1,5 @@
 // Printed from the declarations in lib/contract by `npm run openapi`.
-import type { BodyOrPatch, ById, Done, Endpoint, Failure, Invalid, Selection, With } from "./index.js";
+import type { BodyOrPatch, ById, Done, Endpoint, Failure, Invalid, Locked, Selection, With } from "./index.js";
 
 /** Every GET, by its path. */
 export interface Reads<Include = undefined> {
@@ -14,7 +14,7 @@ export interface Reads<Include = undefined> {
     ById & { query?: GetAdminContributorQuery },
     With<AdminContributor, Include>,
     AdminErrors<keyof GetAdminContributorQuery> | Failure<404, "Contributor not found">,
-    { version: string }
+    Locked
   >;
   "/admin-permissions": Endpoint<"Lists permissions. Needs `view-permissions`.", object, PermissionList, AdminErrors>;
   "/admin-permissions/id/{id}": Endpoint<
@@ -48,7 +48,7 @@ export interface Reads<Include = undefined> {
     ById & { query?: GetUserQuery },
     User,
     AdminErrors<keyof GetUserQuery> | Failure<404, "User not found">,
-    { version: string }
+    Locked
   >;
   "/contributor/random": Endpoint<
     "Gives the slug of a random published contributor of a client. Needs no permission.",

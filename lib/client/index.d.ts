@@ -1,4 +1,4 @@
-import type { AdminContributor, Deletes, Page, Posts, Reads, Role, User } from "./calls.js";
+import type { AdminContributor, Deletes, Page, Permission, Posts, Reads, Role, Session, User } from "./calls.js";
 
 export type * from "./calls.js";
 
@@ -8,6 +8,8 @@ export interface Retry {
   attempts?: number;
   /** How many seconds a call waits at most, all its waits together; 30 if nothing is said. */
   seconds?: number;
+  /** After how many seconds without a response a request counts as lost; 35 if nothing is said, 300 for `updateAvatar`. */
+  attemptSeconds?: number;
 }
 
 /** The options of any call. All others go to `fetch` as they are, such as `cache` or Next.js' `next`. */
@@ -59,6 +61,13 @@ type Includable<Path extends keyof Reads> =
   | (Reads[Path]["input"] extends { query?: { include?: infer Words } } ? Words : never)
   | undefined;
 
+/** A record whose edit lock the call has taken. */
+export interface Locked {
+  version: string;
+  /** Releases the lock without saving; also while the page is being left. */
+  close(): Promise<void>;
+}
+
 /** What a call resolves to: `data` if the status is 200, or else `error`, the envelope. */
 export type Result<Data, Failure, Known = unknown> = (Success<Data> & Known) | Refusal<Failure>;
 
@@ -78,6 +87,7 @@ interface Refusal<Failure> {
   response: Response;
   version?: undefined;
   created?: undefined;
+  close?: undefined;
 }
 
 /** The envelope of a change that was made. */
@@ -106,6 +116,14 @@ export type AnyFailure = Failure<number, string> | Invalid<string>;
 export interface ClientOptions extends CallOptions {
   /** In place of the global `fetch`. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+  /** Called for each call that comes to 401: there is no session, or no longer. Only `session()` does not call it. */
+  onSignedOut?: (() => void) | undefined;
+}
+
+/** Who is signed in. */
+export interface SignedIn extends Session {
+  /** Whether the user has one of the fifteen permissions, by its key. */
+  can(permission: Session["permissions"][number]): boolean;
 }
 
 /** A record as it was opened: plain values, which may be kept in a state. The result of a call is one, too. */
@@ -140,6 +158,9 @@ export interface RoleForm extends Form<Pick<Role, "name" | "description">> {
   /** The permissions that the role has then, or their ids. */
   permissions?: Emptiable<readonly (number | { id: number })[]>;
 }
+
+/** A permission as a form has it. What the form lacks, or has as `undefined`, stays. */
+export interface PermissionForm extends Form<Pick<Permission, "name" | "description">> {}
 
 export interface EditOptions<Data> extends CallOptions {
   /**
@@ -206,7 +227,7 @@ export interface Colophon {
 
   /**
    * Reads a list page by page, from `query.offset` on. Between two pages a list may change: then a record comes twice, or
-   * not at all; `stream` reads a list that does not.
+   * not at all.
    * @throws {RequestFailed} for an error of the service
    */
   pages<Path extends ListPath, Include extends Includable<Path> = undefined>(
@@ -224,15 +245,10 @@ export interface Colophon {
   ): Promise<ItemOf<Reads<Include>[Path]["data"]>[]>;
 
   /**
-   * Reads a list in one request, record by record while it arrives, however long it is. Records that are added or deleted
-   * meanwhile make no other come twice or not at all. Without `query.limit` the service allows few of these at once.
-   * @throws {RequestFailed} for an error of the service
-   * @throws {TypeError} if the list breaks off
+   * Who is signed in, or undefined. The service is asked once, and again after a 401, a sign-out or a failure.
+   * @throws {RequestFailed} for an error of the service other than 401
    */
-  stream<Path extends ListPath, Include extends Includable<Path> = undefined>(
-    path: Path,
-    ...options: Options<Reads[Path]["input"], Include>
-  ): AsyncGenerator<ItemOf<Reads<Include>[Path]["data"]>, void, undefined>;
+  session(): Promise<SignedIn | undefined>;
 
   /**
    * Saves what a form has changed of a contributor since it was opened, and nothing else: if another user has changed it
@@ -259,6 +275,13 @@ export interface Colophon {
     form: RoleForm,
     options?: EditOptions<Role>,
   ): Promise<Edited<"/admin-roles/edit/{id}", Role, RoleForm>>;
+
+  /** Saves what a form has changed of a permission since it was opened, as `editContributor` does. */
+  editPermission(
+    opened: Opened<Permission>,
+    form: PermissionForm,
+    options?: EditOptions<Permission>,
+  ): Promise<Edited<"/admin-permissions/edit/{id}", Permission, PermissionForm>>;
 
   /**
    * Sets the avatar of a contributor whose form is open. This is a new version of the record; the form is then saved from
@@ -290,12 +313,13 @@ export class RequestFailed extends Error {
 }
 
 /**
- * Makes a client for the service at this base URL. A call rejects only if there is no response at all, or a path parameter
- * is empty, `.` or `..`: no URL can hold that. Browsers send the cookie along where it is needed, unless `credentials`
+ * Makes a client for the service at this base URL. A call rejects only if there is no response of the service at all, if
+ * there is no such path, or if a path parameter is empty, `.` or `..`: no URL can hold that. Browsers send the cookie along where it is needed, unless `credentials`
  * is set.
  *
  * The client repeats a call after 429, 504, a 503 with `Retry-After`, and if there is no response.
  * Changes carry an `Idempotency-Key`, so they are made once.
+ * @throws {TypeError} for a base URL without a scheme
  */
 export function createClient(baseUrl: string, options?: ClientOptions): Colophon;
 

@@ -1,6 +1,14 @@
-export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRetry, ...own } = {}) {
-  /** Sends a request, and again while that may help; a response to stream is left unread. */
-  function request(method, path, options = {}, streams = false) {
+import { paths } from "./paths.js";
+
+export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRetry, onSignedOut, ...own } = {}) {
+  if (!/^(https?:\/\/|\/|$)/.test(baseUrl))
+    throw new TypeError(`The base URL "${baseUrl}" has no scheme: write https://${baseUrl} or http://${baseUrl}`);
+  /** Who is signed in, as the service said last. */
+  let session;
+
+  /** Sends a request, and again while that may help. */
+  async function request(method, path, options = {}) {
+    expectKnown(method, path);
     const { path: parameters, query, body, patch, headers, retry = ownRetry, ...others } = options;
     const head = new Headers({ ...ownHeaders, ...headers });
     if (patch ?? body) head.set("Content-Type", patch ? "application/merge-patch+json" : "application/json");
@@ -11,15 +19,42 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     if (/^\/(admin-|session|sign-out)/.test(path)) init.credentials ??= "include";
     const search = `?${new URLSearchParams(Object.entries(query ?? {}).filter(([, value]) => !isEmpty(value)))}`;
     const url = baseUrl.replace(/\/+$/, "") + pathOf(path, parameters) + (search === "?" ? "" : search);
-    return send(fetch ?? globalThis.fetch, url, init, streams, retry === false ? { attempts: 1 } : retry);
+    return { url, ...(await send(fetch ?? globalThis.fetch, url, init, retry === false ? { attempts: 1 } : retry)) };
   }
 
   async function call(method, path, options) {
-    const { response, text } = await request(method, path, options);
+    const { url, response, text } = await request(method, path, options);
+    if (path === "/sign-out" || response.status === 401) session = undefined;
+    if (response.status === 401) onSignedOut?.();
     if (!response.ok) return { error: errorOf(response, text), response };
     const version = response.headers.get("ETag") ?? undefined;
     const created = /\/(\d+)$/.exec(response.headers.get("Location") ?? "")?.[1];
-    return { data: JSON.parse(text), response, version, ...(created && { created: Number(created) }) };
+    const result = { data: dataOf(text, url), response, version, ...(created && { created: Number(created) }) };
+    return method === "GET" && opensLock(path, options) ? { ...result, close: () => close(path, options) } : result;
+  }
+
+  /** Releases the edit lock of a detail. The request outlives its page. */
+  async function close(path, { path: parameters }) {
+    await call("DELETE", path.replace("/id/", "/lock/"), { path: parameters, keepalive: true });
+  }
+
+  async function readSession() {
+    const { url, response, text } = await request("GET", "/session");
+    if (response.status === 401) return undefined;
+    if (!response.ok) throw new RequestFailed(errorOf(response, text), response);
+    const data = dataOf(text, url);
+    return { ...data, can: (permission) => data.permissions.includes(permission) };
+  }
+
+  /** What is known is asked for again after a failure, and after nobody was signed in. */
+  function sessionOnce() {
+    session ??= readSession();
+    const reading = session;
+    const forget = () => {
+      if (session === reading) session = undefined;
+    };
+    reading.then((known) => known ?? forget(), forget);
+    return reading;
   }
 
   async function read(path, options) {
@@ -42,12 +77,6 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     for await (const page of pages(path, options))
       for (const record of Object.values(page).find(Array.isArray)) records.set(record.id, record);
     return [...records.values()];
-  }
-
-  async function* stream(path, options) {
-    const { response, text } = await request("GET", path, options, true);
-    if (!response.ok) throw new RequestFailed(errorOf(response, text), response);
-    yield* recordsOf(response.body);
   }
 
   /** What is there now, with what was included before; it takes no lock. */
@@ -80,7 +109,8 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
   /** Sets an avatar, and opens the record again: if nothing else has changed, a form that is open is no conflict. */
   async function updateAvatar(opened, file, options) {
     const [path, body] = [{ id: opened.data.id }, { image: await imageOf(file) }];
-    const { error } = await call("POST", "/admin-contributors/update-avatar/{id}", { ...options, path, body });
+    const upload = { retry: { attemptSeconds: 300 }, ...options, path, body };
+    const { error } = await call("POST", "/admin-contributors/update-avatar/{id}", upload);
     if (error) return { status: "refused", error };
     const { data, version } = await reopen("/admin-contributors", opened, options);
     const latest = { ...opened.data, image: data?.image ?? opened.data.image };
@@ -94,11 +124,13 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     DELETE: (path, options) => call("DELETE", path, options),
     pages,
     all,
-    stream,
+    session: sessionOnce,
     editContributor: (opened, form, options) =>
       edit("/admin-contributors", "first_name", contributorPatch, opened, form, options),
     editUser: (opened, form, options) => edit("/admin-users", "username", userPatch, opened, form, options),
     editRole: (opened, form, options) => edit("/admin-roles", "name", roleBody, opened, form, options),
+    editPermission: (opened, form, options) =>
+      edit("/admin-permissions", "name", permissionBody, opened, form, options),
     updateAvatar,
     queryOptions: (path, options = {}) => ({
       queryKey: [path, options.path ?? {}, options.query ?? {}],
@@ -125,6 +157,32 @@ export async function imageOf(file) {
   return prefix + btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
+/** Opening these details takes the caller's edit lock. */
+const opensLock = (path, options) =>
+  /^\/admin-(contributors|users)\/id\/\{id\}$/.test(path) && options?.query?.lock !== "none";
+
+/** Without types a mistyped path is seen only when it is sent. */
+function expectKnown(method, path) {
+  if (paths[method].includes(path)) return;
+  const distanceOf = (other) => ({ other, distance: distance(path, other) });
+  const [nearest] = paths[method].map(distanceOf).sort((one, two) => one.distance - two.distance);
+  throw new TypeError(`There is no ${method} ${path}; did you mean ${nearest.other}?`);
+}
+
+/** How many characters must be inserted, deleted or replaced to make one text of the other (Levenshtein). */
+function distance(one, other) {
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (const [index, character] of [...one].entries()) {
+    const next = [index + 1];
+    for (let column = 0; column < other.length; column++) {
+      const replaced = row[column] + (other[column] === character ? 0 : 1);
+      next.push(Math.min(replaced, row[column + 1] + 1, next[column] + 1));
+    }
+    row = next;
+  }
+  return row[other.length];
+}
+
 /** Puts encoded values into a path, `/admin-roles/id/{id}`. */
 function pathOf(path, parameters = {}) {
   return path.replace(/\{(\w+)\}/g, (_, name) => {
@@ -139,15 +197,19 @@ function pathOf(path, parameters = {}) {
 const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
 
 /** Sends a request until its response is final, or the attempts or the seconds of waiting are used up. */
-async function send(fetch, url, init, streams, { attempts = 3, seconds = 30 } = {}) {
+async function send(fetch, url, init, { attempts = 3, seconds = 30, attemptSeconds = 35 } = {}) {
   for (let attempt = 1, secondsLeft = seconds; ; attempt++) {
-    const result = await fetch(url, init)
-      .then(async (response) => ({ response, text: streams && response.ok ? "" : await response.text() }))
+    const timeout = AbortSignal.timeout(attemptSeconds * 1_000);
+    const signal = init.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
+    const result = await fetch(url, { ...init, signal })
+      .then(async (response) => ({ response, text: await response.text() }))
       .catch((failure) => ({ failure }));
+    init.signal?.throwIfAborted();
     const wait = secondsToWait(result.response, attempt);
-    if (!(wait <= secondsLeft) || attempt >= attempts || init.signal?.aborted) {
+    if (!(wait <= secondsLeft) || attempt >= attempts) {
       if (result.response) return result;
-      throw result.failure;
+      const { failure } = result;
+      throw new TypeError(`No response from ${url.replace(/\?.*/, "")}: ${failure.message}`, { cause: failure });
     }
     secondsLeft -= wait;
     await new Promise((resolve, reject) => {
@@ -158,12 +220,24 @@ async function send(fetch, url, init, streams, { attempts = 3, seconds = 30 } = 
   }
 }
 
-/** The seconds until a request is sent again; undefined if the response is final. A lost request has no response. */
+/** The seconds until a request is sent again; undefined or NaN if the response is final. A lost one has no response. */
 function secondsToWait(response, attempt) {
   const retryAfter = response?.headers.get("Retry-After");
   // A 503 without the header will not change: there is no file service.
-  const isFinal = response && ![429, retryAfter && 503, 504].includes(response.status);
-  return isFinal ? undefined : Number(retryAfter ?? 2 ** (attempt - 2) * (0.5 + Math.random()));
+  if (response && ![429, retryAfter && 503, 504].includes(response.status)) return undefined;
+  if (!retryAfter) return 2 ** (attempt - 2) * (0.5 + Math.random());
+  const seconds = Number(retryAfter);
+  // A proxy may write it as a date (RFC 9110, 10.2.3).
+  return Number.isNaN(seconds) ? Math.max(0, (Date.parse(retryAfter) - Date.now()) / 1_000) : seconds;
+}
+
+/** A page of another server, as of a proxy or of the website itself, is no response of the service. */
+function dataOf(text, url) {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new TypeError(`${url} responds with no JSON, so it is no address of the service`, { cause });
+  }
 }
 
 /** The error in an envelope, with the parameter that it names; of a proxy's own page only the status is known. */
@@ -173,36 +247,6 @@ function errorOf({ status }, text) {
     data = JSON.parse(text).data ?? data;
   } catch {}
   return { code: status, data, ...(status === 400 && { field: /^Invalid parameter: (.+)$/.exec(data)?.[1] }) };
-}
-
-/** The records of a list while it streams: `{"contributors":[{…},{…}],"max":2,"from":0,"to":2}`. */
-async function* recordsOf(body) {
-  const [reader, decoder] = [body.getReader(), new TextDecoder()];
-  const tokens = /[{}[\]]|"(?:[^"\\]|\\.)*("?)/gs;
-  let [text, start, depth, count] = ["", 0, 0, 0];
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      text = text.slice(start) + decoder.decode(part.value, { stream: true });
-      tokens.lastIndex -= start;
-      start = 0;
-      for (const { 0: token, 1: quote, index } of text.matchAll(tokens)) {
-        // The string goes on in the next part.
-        if (quote === "") break;
-        tokens.lastIndex = index + token.length;
-        depth += { "{": 1, "[": 1, "}": -1, "]": -1 }[token] ?? 0;
-        if (token === "{" && depth === 3) start = index;
-        if (token === "}" && depth === 2) {
-          yield JSON.parse(text.slice(start, tokens.lastIndex));
-          start = tokens.lastIndex;
-          count++;
-        }
-      }
-    }
-    const [, from, to] = /"from":(\d+),"to":(\d+)[^{]*\}$/.exec(text.slice(start)) ?? [];
-    if (to - from !== count) throw new TypeError("The list has broken off");
-  } finally {
-    await reader.cancel();
-  }
 }
 
 /** What an edit of a contributor sends: fields as they are now, and elements that are new, removed or changed. */
@@ -234,6 +278,11 @@ const roleBody = (opened, form, { name }) => ({
     ...changedFields(["name", "description"], opened, form, ""),
     ...changedIds("permissions", opened, form),
   },
+});
+
+/** A permission has no merge patch, and both of its fields are required. */
+const permissionBody = (opened, form, { name, description }) => ({
+  body: { name, description, ...changedFields(["name", "description"], opened, form, "") },
 });
 
 function changedIds(kind, opened, form) {

@@ -55,11 +55,10 @@ declare const panel: {
   signInLink(): string;
   signOut(): Promise<{ data: unknown }>;
   list(search: string, offset: number): Promise<void>;
-  open(id: number): Promise<Opened<AdminContributor>>;
+  open(id: number): Promise<Opened<AdminContributor> & { close(): Promise<void> }>;
   save(opened: Opened<AdminContributor>, form: object): Promise<string>;
   setAvatar(opened: Opened<AdminContributor>, file: Blob): Promise<Opened<AdminContributor>>;
   add(first_name: string, last_name: string, file: Blob): Promise<number>;
-  leave(id: number): Promise<unknown>;
 };
 
 const contributor = async (id: number) =>
@@ -75,7 +74,7 @@ describe.skipIf(!hasBrowser)("A panel of another origin in a browser", () => {
     page.on("console", (message) => printed.push(message.text()));
     const place = `${panelUrl}/people?page=2#last`;
     await page.goto(place);
-    expect(await page.evaluate(() => panel.whoAmI())).toBe("Unauthorized");
+    expect(await page.evaluate(() => panel.whoAmI())).toBe("Nobody");
 
     await page.goto(await page.evaluate(() => panel.signInLink()));
     await page.getByRole("button", { name: "ada" }).click();
@@ -108,7 +107,7 @@ describe.skipIf(!hasBrowser)("A panel of another origin in a browser", () => {
       [id, image] as const,
     );
     expect(withAvatar.data.image).not.toBe(opened.data.image);
-    await page.evaluate(`addEventListener("pagehide", () => void panel.leave(${id}))`);
+    await page.evaluate(`panel.open(${id}).then(({ close }) => addEventListener("pagehide", close))`);
     expect(await lockHolders(id)).toEqual([administrator.id]);
     await page.goto("about:blank");
     await expect.poll(() => lockHolders(id)).toEqual([]);
@@ -120,7 +119,7 @@ describe.skipIf(!hasBrowser)("A panel of another origin in a browser", () => {
 
     await page.goto(place);
     expect(await page.evaluate(async () => (await panel.signOut()).data)).toEqual({ data: "Signed out", code: 200 });
-    expect(await page.evaluate(() => panel.whoAmI())).toBe("Unauthorized");
+    expect(await page.evaluate(() => panel.whoAmI())).toBe("Nobody");
     expect((await page.context().cookies()).map(({ name }) => name)).not.toContain("refreshToken");
   });
 });

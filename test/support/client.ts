@@ -38,13 +38,6 @@ const readable = {
   "Access-Control-Expose-Headers": "Retry-After",
 };
 
-/** A network that responds to the first requests with these responses, and passes on the others. `sent` are all. */
-export function recordingNetwork(...responses: readonly Response[]) {
-  const sent: RequestInit[] = [];
-  const network: Fetch = async (url, init) => responses[sent.push(init) - 1] ?? (await fetch(url, init));
-  return { sent, fetch: network };
-}
-
 /** An error of the gateway. */
 export const refusal = (status: number, headers: Readonly<Record<string, string>> = {}): Response =>
   Response.json({ data: `Error ${status}`, code: status }, { status, headers: { ...readable, ...headers } });

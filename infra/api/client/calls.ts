@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { listUsers } from "../../../lib/contract/admin-users.ts";
 import { type Declaration, isNavigation } from "../../../lib/contract/declare.ts";
-import { resources } from "../../../lib/contract/endpoints.ts";
+import { endpoints, resources } from "../../../lib/contract/endpoints.ts";
 import { isVersioned } from "../../../lib/contract/headers.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { bodyName, parametersOf } from "../openapi/requests.ts";
@@ -14,6 +14,19 @@ const root = join(import.meta.dirname, "../../..");
 
 /** Where the client's types are kept. */
 export const callsFile = join(root, "lib/client/calls.d.ts");
+
+/** Where the client's paths are kept. */
+export const pathsFile = join(root, "lib/client/paths.js");
+
+/** The paths that the client knows at run time, by their methods. */
+export function clientPaths(): string {
+  const known = endpoints.filter((declaration) => !isNavigation(declaration));
+  const pathsOf = (method: string) => known.flatMap((each) => (each.method === method ? [each.path] : [])).sort();
+  const paths = Object.fromEntries(["GET", "POST", "DELETE"].map((method) => [method, pathsOf(method)]));
+  return formatted(
+    `// Printed from the declarations in lib/contract by \`npm run openapi\`.\nexport const paths = ${JSON.stringify(paths)};`,
+  );
+}
 
 /** The client's types: all endpoints, queries, bodies and records of the OpenAPI document. */
 export function clientTypes(): string {
@@ -31,7 +44,7 @@ export function clientTypes(): string {
     );
   const text = [
     "// Printed from the declarations in lib/contract by `npm run openapi`.",
-    'import type { BodyOrPatch, ById, Done, Endpoint, Failure, Invalid, Selection, With } from "./index.js";\n',
+    'import type { BodyOrPatch, ById, Done, Endpoint, Failure, Invalid, Locked, Selection, With } from "./index.js";\n',
     mapOf("Reads<Include = undefined>", "GET"),
     mapOf("Posts", "POST"),
     mapOf("Deletes", "DELETE"),
@@ -50,6 +63,7 @@ function callOf(operation: string, declaration: Declaration) {
   const name = bodyName(operation);
   const [inPath, inQuery] = [parametersIn("path", declaration), parametersIn("query", declaration)];
   const hasInclude = "include" in inQuery.properties;
+  const hasLock = "lock" in inQuery.properties;
   const hasQuery = Object.keys(inQuery.properties).length > 0;
   const isById = inPath.required[0] === "id";
   const fields = [
@@ -69,7 +83,7 @@ function callOf(operation: string, declaration: Declaration) {
     input.join(" & ") || "object",
     data,
     errorsOf(declaration, [...(hasQuery ? [`keyof ${name}Query`] : []), ...(body ? [`keyof ${name}`] : [])]),
-    ...(isVersioned(declaration) && method === "GET" ? ["{ version: string }"] : []),
+    ...(isVersioned(declaration) && method === "GET" ? [hasLock ? "Locked" : "{ version: string }"] : []),
     ...(creates ? ["{ created: number }"] : []),
   ];
   return {

@@ -8,7 +8,6 @@ console.log(publishers.length, "publishers");
 for await (const page of colophon.pages("/contributors", { query: { client: 1 }, pageSize: 50 }))
   console.log(page.contributors.length, "of", page.max);
 
-let sitemap = "";
-for await (const { slug } of colophon.stream("/contributors", { query: { client: 1, include: "slug" } }))
-  sitemap += `https://www.example.com/people/${slug}\n`;
+const people = await colophon.all("/contributors", { query: { client: 1, include: "slug" } });
+const sitemap = people.map(({ slug }) => `https://www.example.com/people/${slug}\n`).join("");
 console.log(sitemap.split("\n").length - 1, "lines");

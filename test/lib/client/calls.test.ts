@@ -19,6 +19,8 @@ type Outcome = Response | typeof lost | typeof brokenOff;
 const empty = (status: number, retryAfter?: string) =>
   Response.json({}, { status, headers: retryAfter === undefined ? {} : { "Retry-After": retryAfter } });
 
+const failing = (code: number, data: string) => Response.json({ data, code }, { status: code });
+
 /** A client whose requests meet these outcomes one after the other, and then the last one again. */
 function clientOver(outcomes: readonly Outcome[] = [], options: ClientOptions = {}) {
   const sent: Record<string, unknown>[] = [];
@@ -105,6 +107,8 @@ const retries: [what: string, Outcome[], times: number, status?: number, options
   ["401", [empty(401)], 1, 401],
   ["503 of a service without the feature", [empty(503)], 1, 503],
   ["503 with a strange time to wait", [empty(503, "soon")], 1, 503],
+  ["503 until a date that has passed", [empty(503, "Fri, 27 Nov 2026 08:00:00 GMT"), empty(200)], 2, 200],
+  ["503 until a date that is far", [empty(503, "Fri, 27 Nov 2099 08:00:00 GMT")], 1, 503],
   ["429 with a longer time than a call has", [empty(429, "300")], 1, 429],
   ["429 with a longer time than the client's", [empty(429, "20")], 1, 429, { retry: { seconds: 19 } }],
   ["errors all the time", [empty(503, "0"), empty(503, "0"), empty(429, "0")], 3, 429],
@@ -144,9 +148,51 @@ describe("A call", () => {
       const result = (await send(colophon).catch((error) => ({ error }))) as { response?: Response; error?: Error };
 
       expect([sent.length, result.response?.status]).toEqual([times, status]);
-      if (status === undefined) expect(result.error?.message).toBe("terminated");
+      if (status === undefined)
+        expect(result.error?.message).toMatch(/^No response from https:\/\/api\.example\.com\/v1\/\S+: terminated$/);
       expect(new Set(sent.map((each) => each["idempotency-key"])).size).toBe(1);
     });
+  });
+
+  it("counts an attempt without a response as lost after its seconds", async () => {
+    let attempts = 0;
+    const fetch = (_: string, { signal }: RequestInit) => {
+      attempts++;
+      return new Promise<Response>((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+    };
+    const colophon = createClient("https://api.example.com", { fetch, retry: { attempts: 2, attemptSeconds: 0.05 } });
+
+    await expect(colophon.GET("/publishers")).rejects.toThrow(/^No response from https:.*\/publishers: .*timeout/);
+    expect(attempts).toBe(2);
+  });
+
+  it("rejects a response that is no JSON, with its URL", async () => {
+    const { colophon } = clientOver([new Response("<!doctype html>")]);
+
+    await expect(listPublishers(colophon)).rejects.toThrow(
+      "https://api.example.com/v1/publishers responds with no JSON, so it is no address of the service",
+    );
+  });
+
+  it("rejects a path that the service does not have, and suggests the nearest", async () => {
+    const { sent, colophon } = clientOver();
+
+    const mistyped = colophon.GET("/contributer/slug/{slug}" as "/contributor/slug/{slug}", { path: { slug: "a" } });
+
+    await expect(mistyped).rejects.toThrow(
+      "There is no GET /contributer/slug/{slug}; did you mean /contributor/slug/{slug}?",
+    );
+    expect(sent).toEqual([]);
+  });
+
+  it("reports each 401 at one place", async () => {
+    const signedOut: unknown[] = [];
+    const { colophon } = clientOver([failing(401, "Unauthorized")], { onSignedOut: () => signedOut.push(1) });
+
+    await listRoles(colophon);
+    await addRole(colophon);
+
+    expect(signedOut).toHaveLength(2);
   });
 
   it("has a key of its own each time, and tries as often as it says itself", async () => {
@@ -174,6 +220,72 @@ describe("A call", () => {
   });
 });
 
+it("A base URL without a scheme is refused", () => {
+  expect(() => createClient("localhost:3000")).toThrow('The base URL "localhost:3000" has no scheme: write https://');
+});
+
+describe("The session", () => {
+  const session = { user: { id: 7, username: "ada" }, permissions: ["edit-roles"], expires: "" };
+
+  it("is read once, and knows what its user may do", async () => {
+    const { sent, colophon } = clientOver([Response.json(session)]);
+
+    const [signedIn] = await Promise.all([colophon.session(), colophon.session()]);
+    await colophon.session();
+
+    expect(sent).toHaveLength(1);
+    expect([signedIn?.can("edit-roles"), signedIn?.can("add-roles")]).toEqual([true, false]);
+  });
+
+  it("is undefined for nobody, without a report, and asked for again", async () => {
+    const signedOut: unknown[] = [];
+    const { sent, colophon } = clientOver([failing(401, "Unauthorized"), Response.json(session)], {
+      onSignedOut: () => signedOut.push(1),
+    });
+
+    expect(await colophon.session()).toBeUndefined();
+    expect((await colophon.session())?.user.username).toBe("ada");
+    expect([sent.length, signedOut.length]).toEqual([2, 0]);
+  });
+
+  it.each([
+    ["a sign-out", (colophon: Colophon) => colophon.POST("/sign-out"), empty(200)],
+    ["a 401 of another call", listRoles, failing(401, "Unauthorized")],
+  ])("is asked for again after %s", async (_, call, response) => {
+    const { sent, colophon } = clientOver([Response.json(session), response, Response.json(session)]);
+
+    await colophon.session();
+    await call(colophon);
+    await colophon.session();
+
+    expect(sent.map(({ url }) => url).filter((url) => url === "/session")).toHaveLength(2);
+  });
+
+  it("rejects with the service's error", async () => {
+    const { colophon } = clientOver([failing(500, "Internal server error"), Response.json(session)]);
+
+    await expect(colophon.session()).rejects.toThrow("Internal server error");
+    expect((await colophon.session())?.can("edit-roles")).toBe(true);
+  });
+});
+
+describe("A detail that has taken the edit lock", () => {
+  it("gives it back when it is closed, also while the page is being left", async () => {
+    const { sent, colophon } = clientOver();
+
+    const opened = await colophon.GET("/admin-users/id/{id}", { path });
+    await opened.close?.();
+
+    expect(sent[1]).toMatchObject({ method: "DELETE", url: "/admin-users/lock/7", keepalive: true });
+  });
+
+  it("has nothing to close if it was only looked at", async () => {
+    const { colophon } = clientOver();
+
+    expect(await colophon.GET("/admin-users/id/{id}", { path, query: { lock: "none" } })).not.toHaveProperty("close");
+  });
+});
+
 /** A contributor with two of everything, a user with a role, and a role with a permission, as they were opened. */
 const opened = {
   version: '"1"',
@@ -191,6 +303,7 @@ const opened = {
 };
 const user = { version: '"1"', data: { id: 7, username: "Ada", age_verified: false, roles: [{ id: 1 }] } as User };
 const openedRole = { version: '"1"', data: { id: 7, name: "R", description: "D", permissions: [{ id: 3 }] } as Role };
+const openedPermission = { version: '"1"', data: { id: 7, name: "P", description: "D" } };
 const { links, aliases, descriptions, relations } = opened.data;
 const [[one, two], [english, german], [, second]] = [aliases, descriptions, relations];
 
@@ -247,9 +360,13 @@ const edits: [what: string, send: Send, content: object][] = [
     (it) => it.editRole(openedRole, { description: null, permissions: [] }),
     { name: "R", description: "", removed_permissions: [3] },
   ],
+  [
+    "of a permission both required fields",
+    (it) => it.editPermission(openedPermission, { name: "New" }),
+    { name: "New", description: "D" },
+  ],
 ];
 
-const failing = (code: number, data: string) => Response.json({ data, code }, { status: code });
 const others = Response.json({ id: 7, gender: "female" }, { headers: { ETag: '"2"' } });
 
 const endings: [what: string, form: ContributorForm, responses: Response[], result: object][] = [

@@ -28,11 +28,14 @@ const cases: readonly (readonly [expression: string, problem?: string])[] = [
   // what it gives
   ['((await colophon.GET("/admin-roles/id/{id}", { path: { id: 7 } })).version ?? "").length'],
   ['(await colophon.POST("/admin-roles/add", { body: { name: "A", description: "B" } })).created?.toFixed()'],
+  ['await (await colophon.GET("/admin-users/id/{id}", { path: { id: 7 } })).close?.()'],
+  ['(await colophon.GET("/admin-roles/id/{id}", { path: { id: 7 } })).close', "Property 'close' does not exist"],
+  ['(await colophon.session())?.can("edit-roles").valueOf()'],
+  ['(await colophon.session())?.can("edit-role")', `'"edit-role"' is not assignable`],
   // what `include` adds
   [`(await ${contributors}).data?.contributors[0]?.slug.length`, "possibly 'undefined'"],
   [`(await colophon.GET(${withSlugs})).data?.contributors[0]?.slug.length`],
   [`(await colophon.all(${withSlugs}))[0]?.slug.length`],
-  [`(await colophon.stream(${withSlugs}).next()).value?.slug.length`],
   [`(await colophon.pages(${withSlugs}).next()).value?.contributors[0]?.slug.length`],
   [`(await colophon.queryOptions(${withSlugs}).queryFn()).contributors[0]?.slug.length`],
   [`colophon.GET(${withSlugs.replace("slug", "slog")})`, `Type '"slog"' is not assignable to type '"slug"'`],
