@@ -1,4 +1,5 @@
-import { callableFunctions, scripts } from "../../lib/changes/all.ts";
+import { callableFunctions } from "../../lib/changes/all.ts";
+import { scripts } from "../../lib/changes/scripts.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
 import { install, migrate, refuseEmptyDatabase } from "../../lib/migrations/migrate.ts";
 import { closeOtherDatabases, grantRights } from "../../lib/migrations/rights.ts";

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { slowMark } from "../../lib/migrations/slow.ts";
+import { changeFileProblems } from "./each-change.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -50,7 +51,10 @@ function slowProblemsOf(path: string, text: string): string[] {
 if (import.meta.main) {
   // Those of lib/queries/statements are written by npm run statements.
   const files = globSync("lib/{changes,migrations}/**/*.sql", { cwd: root }).sort();
-  const problems = files.flatMap((file) => problemsOf(file, readFileSync(join(root, file), "utf8")));
+  const problems = [
+    ...files.flatMap((file) => problemsOf(file, readFileSync(join(root, file), "utf8"))),
+    ...changeFileProblems(),
+  ];
   if (problems.length > 0) {
     console.error(problems.join("\n"));
     process.exitCode = 1;

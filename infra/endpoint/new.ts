@@ -69,7 +69,11 @@ export async function copyEndpoint(root: string, input: NewEndpoint): Promise<st
       return `${definition.replace(/^(-- \w+ \S+) /, "$1\n-- ")}\n`;
     });
     const list = await read("lib/changes/all.ts");
-    await write("lib/changes/all.ts", list.replace(`  "${change}",\n`, `$&  "${newChange}",\n`));
+    const [terms = ""] = new RegExp(`^  ${change}: .*\n`, "m").exec(list) ?? [];
+    const newTerms = terms.replace(change, newChange).replace(/table: "\w+"/, `table: "${tableOf(name)}"`);
+    await write("lib/changes/all.ts", list.replace(terms, terms + newTerms));
+    await promisify(execFile)(process.execPath, [join(root, "infra/check/each-change.ts")]);
+    touched.push("lib/changes/each-change.sql");
   }
 
   const depth = "../".repeat(name.split("/").length);
@@ -116,6 +120,9 @@ function nameOf(name: string, method: string, declared: string): string {
 
 const camel = ([first = "", ...rest]: readonly string[]) =>
   first + rest.map((each) => each.charAt(0).toUpperCase() + each.slice(1)).join("");
+
+/** `roles` of `admin-roles/edit`. */
+const tableOf = (name: string) => name.replace(/^admin-|\/.*/g, "");
 
 const fileOf = (change: string) => `lib/changes/${change.replaceAll("_", "-")}.sql`;
 

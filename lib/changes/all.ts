@@ -1,7 +1,6 @@
-/**
- * What changes have in common, in the order in which it is created. Bodies of functions contain no colon, since the
- * Data API looks for parameters in them, too.
- */
+import type { Permission } from "../contract/permissions.ts";
+
+/** Functions that changes have in common, in the order in which they are created. */
 const sharedFunctions = [
   "request",
   "authority",
@@ -14,85 +13,89 @@ const sharedFunctions = [
   "identities",
   "undo",
   "import_lines",
-  "make_change",
   "sign_in",
   "make_sign_in",
 ] as const;
 
-/** Changes that neither give nor take authority: they run beside each other. */
-const changesBesideOthers = [
-  "add_contributor",
-  "check_session",
-  "edit_contributor",
-  "prepare_image",
-  "release_lock",
-  "set_image",
-] as const;
+/** What `make_change` must know of a change. The caller of the database does not say it. */
+export interface Terms {
+  /** What the caller must hold. Without a permission a session is enough. */
+  readonly permission?: Permission;
+  /** The table of the record whose id is in the path. The record is locked, and its version compared. */
+  readonly table?: string;
+  /** The record may be a user who outranks the caller, since the caller changes only what is the caller's own. */
+  readonly permitsOutranked?: true;
+  /** It neither gives nor takes authority, and runs beside other such changes. All others run alone. */
+  readonly besideOthers?: true;
+}
 
-/** Changes that run alone. */
-const changesAlone = [
-  "add_permission",
-  "add_role",
-  "delete_contributor",
-  "delete_permission",
-  "delete_role",
-  "delete_user",
-  "edit_permission",
-  "edit_role",
-  "edit_user",
-  "log_out_user",
-] as const;
+/** The changes that callers make. */
+export const changes = {
+  add_contributor: { permission: "add-contributors", besideOthers: true },
+  add_permission: { permission: "add-permissions" },
+  add_role: { permission: "add-roles" },
+  check_session: { besideOthers: true },
+  delete_contributor: { permission: "delete-contributors", table: "contributors" },
+  delete_permission: { permission: "delete-permissions", table: "permissions" },
+  delete_role: { permission: "delete-roles", table: "roles" },
+  delete_user: { permission: "delete-users", table: "users" },
+  edit_contributor: { permission: "edit-contributors", table: "contributors", besideOthers: true },
+  edit_permission: { permission: "edit-permissions", table: "permissions" },
+  edit_role: { permission: "edit-roles", table: "roles" },
+  edit_user: { permission: "edit-users", table: "users" },
+  log_out_user: { permission: "edit-users", table: "users" },
+  prepare_avatar: { permission: "edit-contributors", table: "contributors", besideOthers: true },
+  prepare_user_image: { permission: "edit-users", table: "users", besideOthers: true },
+  release_contributor_lock: { permission: "view-contributors", table: "contributors", besideOthers: true },
+  release_user_lock: { permission: "view-users", table: "users", permitsOutranked: true, besideOthers: true },
+  set_avatar: { permission: "edit-contributors", table: "contributors", besideOthers: true },
+  set_user_image: { permission: "edit-users", table: "users", besideOthers: true },
+  sign_out: {},
+} as const satisfies Readonly<Record<string, Terms>>;
 
-/** Changes for which a session is enough; they run alone. */
-const changesWithoutPermission = ["sign_out"] as const;
+/** The changes that operators make. IAM decides who may. */
+export const operatorChanges = {
+  claim_images: {},
+  create_user: {},
+  end_sessions: {},
+  import_records: { besideOthers: true },
+  link_identity: {},
+  list_former_images: {},
+  merge_contributors: {},
+  open_session: {},
+  restore_permissions: {},
+  tidy: { besideOthers: true },
+  undo_changes: {},
+  unlist_images: {},
+} as const satisfies Readonly<Record<string, Pick<Terms, "besideOthers">>>;
 
-/** Changes that an operator makes beside others. */
-const operatorChangesBesideOthers = ["import_records", "tidy"] as const;
+export type ChangeName = keyof typeof changes;
+export type OperatorChangeName = keyof typeof operatorChanges;
 
-/** Changes that an operator makes, and that run alone. */
-const operatorChangesAlone = [
-  "claim_images",
-  "list_former_images",
-  "create_user",
-  "end_sessions",
-  "link_identity",
-  "merge_contributors",
-  "open_session",
-  "restore_permissions",
-  "undo_changes",
-  "unlist_images",
-] as const;
+/** All functions in the order in which they are created. Their files have these names, with dashes. */
+export const names: readonly string[] = [
+  ...sharedFunctions,
+  ...Object.keys(changes),
+  ...Object.keys(operatorChanges),
+  // Written by npm run statements. It calls all changes.
+  "each_change",
+  "make_change",
+];
 
-export type ChangeName = (typeof changesBesideOthers | typeof changesAlone)[number];
-export type ChangeNameWithoutPermission = (typeof changesWithoutPermission)[number];
-export type OperatorChangeName = (typeof operatorChangesBesideOthers | typeof operatorChangesAlone)[number];
+type TermsOf<Name extends ChangeName> = (typeof changes)[Name];
 
-/** A line of make-change.sql that names one of these stands for such a line of each of its changes. */
-const placeholders = {
-  each_change_beside_others: changesBesideOthers,
-  each_change: [...changesBesideOthers, ...changesAlone, ...changesWithoutPermission],
-  each_operator_change_beside_others: operatorChangesBesideOthers,
-  each_operator_change: [...operatorChangesBesideOthers, ...operatorChangesAlone],
-};
-
-const filled = (text: string): string =>
-  Object.entries(placeholders).reduce(
-    (filling, [placeholder, changes]) =>
-      filling.replace(new RegExp(`^.*'${placeholder}'.*\n`, "m"), (line) =>
-        changes.map((name) => line.replaceAll(placeholder, name)).join(""),
-      ),
-    text,
-  );
-
-/** All files, in the order in which they are run. A file's name is that of its function, with dashes. */
-export const scripts = await Promise.all(
-  [...sharedFunctions, ...placeholders.each_change, ...placeholders.each_operator_change].map(async (name) => {
-    const file = name.replaceAll("_", "-");
-    // The build puts all files into the bundle; Vite, by which tests load them, warns of such an import.
-    const { default: text }: { readonly default: string } = await import(/* @vite-ignore */ `./${file}.sql`);
-    return { path: `lib/changes/${file}.sql`, text: filled(text) };
-  }),
-);
+/** The changes that an endpoint makes: those with its permission, of the table that its path names. */
+export type ChangeNameOf<D extends { readonly permission?: Permission; readonly path: string }> = {
+  [Name in ChangeName]: TermsOf<Name> extends { readonly permission: D["permission"] }
+    ? D["path"] extends `/admin-${infer Table}/${string}/{id}`
+      ? TermsOf<Name> extends { readonly table: Table }
+        ? Name
+        : never
+      : TermsOf<Name> extends { readonly table: string }
+        ? never
+        : Name
+    : never;
+}[ChangeName];
 
 /** The functions that the service's statements call, by the role that may. All others are called by these. */
 export const callableFunctions = {

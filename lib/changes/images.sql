@@ -26,3 +26,42 @@ create function postpone_removal(keys text[]) returns void language sql as $$
   on conflict (key) do update
   set remove_after = excluded.remove_after
 $$;
+
+-- The first half of an image's update, before its objects are written. make_change has checked the caller; this lists
+-- the new image for removal. An update takes less than half a minute: if the image is still listed after an hour, the
+-- update broke off.
+create function prepared_image(request request) returns outcome language plpgsql as $$
+  begin
+    perform postpone_removal(array[request.input ->> 'key']);
+    return succeeded();
+  end
+$$;
+
+-- Whether a record can have the image, or none. If it may be removed already, its objects are listed again. The record
+-- is locked (record_error), so updates of one record run one after the other, and each sees the image of the last.
+create function can_have(image_key text) returns boolean language plpgsql as $$
+  begin
+    if image_key is null or is_available(image_key) then
+      return true;
+    end if;
+    insert into images_to_remove (key)
+    values (image_key)
+    on conflict (key) do update
+    set remove_after = excluded.remove_after;
+    return false;
+  end
+$$;
+
+-- The outcome of a record's new image. In the interface a record without an image to remove is an error.
+create function image_set(request request, caller caller, former text) returns outcome language plpgsql as $$
+  declare
+    new_image text = request.input ->> 'key';
+  begin
+    if new_image is null and former is null then
+      return refused(500);
+    end if;
+    return done(
+      request, caller, json_build_object('image', new_image, 'former', former), takes_authority => false
+    );
+  end
+$$;

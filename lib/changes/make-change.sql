@@ -1,27 +1,24 @@
 -- The two ways to all changes (lib/data-api/change.ts), but for signing in (make-sign-in.sql). Nothing else of a change
 -- can be called by the service, so its passwords alone change nothing in a user's name. `clock` is the database's, in
--- milliseconds. all.ts has the lists of the changes, and repeats here each line with `each_…` for all of them.
+-- milliseconds.
 
--- Makes a change for the caller whose session is in the request.
+-- Makes a change for the caller whose session is in the request. Which permission that takes, and which record changes,
+-- follows from the change's name (each-change.sql), whatever the request says.
 create function make_change(
   change text, input json, out status integer, out caller_id bigint, out body text, out clock bigint
 ) language plpgsql security definer set search_path from current as $$
   declare
     request request = json_populate_record(cast(null as request), input);
     caller caller;
-    is_shared boolean = case change
-      when 'each_change_beside_others' then true
-      else false
-    end;
     outcome outcome;
     violated text;
   begin
-    -- To sign out needs no permission. Without one nothing else is done.
-    request.permission = case when change <> 'sign_out' then coalesce(request.permission, '') end;
+    request.permission = permission_for(change);
+    request.table_name = table_of(change);
     caller = caller_of(request);
     -- Callers without a session take no lock, so no editor waits for them.
     if caller.status is null then
-      outcome = take_locks(request, is_shared);
+      outcome = take_locks(request, runs_beside_others(change));
       -- An administrator may have logged the caller out while the caller waited.
       caller = caller_of(request);
     end if;
@@ -31,8 +28,8 @@ create function make_change(
     if outcome.status is null then
       outcome = record_error(request);
     end if;
-    -- Nobody acts on a user who can do more. Edit locks are the caller's own.
-    if outcome.status is null and request.kind = 'users' and change <> 'release_lock' then
+    -- Nobody acts on a user who can do more.
+    if outcome.status is null and request.table_name = 'users' and not permits_outranked(change) then
       if outranks(request.target, caller.id) then
         outcome = refused(403);
       end if;
@@ -40,9 +37,7 @@ create function make_change(
     if outcome.status is null then
       begin
         perform begin_change(request, caller);
-        outcome = case change
-          when 'each_change' then each_change(request, caller)
-        end;
+        outcome = call_change(change, request, caller);
       -- Names of users, roles and permissions are unique by indexes, and so are keys of permissions.
       exception when unique_violation then
         get stacked diagnostics violated = constraint_name;
@@ -51,10 +46,6 @@ create function make_change(
         end if;
         outcome = refused(409);
       end;
-    end if;
-    -- Who has no session is signed out already.
-    if change = 'sign_out' and outcome.status = 401 then
-      outcome = succeeded();
     end if;
     status = outcome.status;
     caller_id = caller.id;
@@ -70,11 +61,7 @@ create function make_operator_change(
 ) language plpgsql security definer set search_path from current as $$
   declare
     request request = json_populate_record(cast(null as request), input);
-    is_shared boolean = case change
-      when 'each_operator_change_beside_others' then true
-      else false
-    end;
-    outcome outcome = take_locks(request, is_shared);
+    outcome outcome = take_locks(request, operator_runs_beside_others(change));
   begin
     if outcome.status is null then
       select 200, result into outcome
@@ -84,9 +71,7 @@ create function make_operator_change(
     if outcome.status is null then
       begin
         perform begin_change(request, null);
-        outcome = case change
-          when 'each_operator_change' then each_operator_change(request)
-        end;
+        outcome = call_operator_change(change, request);
         if request.dry_run then
           raise sqlstate 'DRYRN';
         end if;

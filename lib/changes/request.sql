@@ -5,10 +5,10 @@ create type request as (
   fingerprint text, -- SHA-256 of the input, if the client chose the key
   endpoint text,
   digest text, -- SHA-256 of the session's token, hexadecimal; from operators that of a new session's token
-  permission text,
+  permission text, -- what the caller must hold, by the change's name; null if a session is enough
   user_missing integer, -- the status for a session whose user has been deleted
   versions bigint[], -- the record must have one of them; null for any
-  kind text, -- the table of the record that is to change, if the path of the endpoint has an id
+  table_name text, -- of the record that is to change, by the change's name; null if there is none
   target bigint, -- the id of the record; null if that cannot be an id
   input json,
   operator text, -- the name of who runs an operators' function
@@ -38,22 +38,15 @@ $$;
 -- Locks the record that is to change. Refuses if it does not exist, or has another version.
 create function record_error(request request) returns outcome language plpgsql as $$
   declare
-    found_version bigint;
+    record jsonb;
   begin
-    if request.kind is null then
+    if request.table_name is null then
       return null;
-    elsif request.kind = 'contributors' then
-      select version into found_version from contributors where id = request.target for no key update;
-    elsif request.kind = 'permissions' then
-      select version into found_version from permissions where id = request.target for no key update;
-    elsif request.kind = 'roles' then
-      select version into found_version from roles where id = request.target for no key update;
-    elsif request.kind = 'users' then
-      select version into found_version from users where id = request.target for no key update;
     end if;
+    record = locked_record(request.table_name, request.target);
     return case
-      when found_version is null then refused(404)
-      when found_version <> all(request.versions) then refused(412)
+      when record is null then refused(404)
+      when cast(record ->> 'version' as bigint) <> all(request.versions) then refused(412)
     end;
   end
 $$;

@@ -8,7 +8,7 @@ import {
   sendWithin,
   Unavailable,
 } from "../aws/retry.ts";
-import type { ChangeName, ChangeNameWithoutPermission, OperatorChangeName } from "../changes/all.ts";
+import type { ChangeName, OperatorChangeName } from "../changes/all.ts";
 import { integer, integerOrNull, isRefusal, isTransient, type Row, send, textOrNull } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import { inReleaseSchema } from "./release.ts";
@@ -23,9 +23,7 @@ export interface ChangeRequest {
   readonly fingerprint?: string | undefined;
   /** The versions of the record that the client has seen. */
   readonly versions?: readonly number[] | undefined;
-  /** The table of the record that is to change. */
-  readonly kind?: string | undefined;
-  /** The record's id, or null if that cannot be an id. */
+  /** The id of the record that is to change, or null if that cannot be an id. */
   readonly target?: number | null;
   readonly input: object;
 }
@@ -46,16 +44,16 @@ interface OperatorRequest extends ChangeRequest {
   readonly dry_run?: boolean | undefined;
 }
 
-/** Changes something for a caller, if the guard permits it. Only a few changes need a session and no permission. */
-export const change = <Name extends ChangeName | ChangeNameWithoutPermission>(
-  name: Name,
-  { digest, permission, userMissing }: Name extends ChangeName ? Required<Guard> : Guard,
+/** Changes something for a caller who holds the change's permission (lib/changes/all.ts). */
+export const change = (
+  name: ChangeName,
+  { digest, userMissing }: Pick<Guard, "digest" | "userMissing">,
   request: ChangeRequest,
   deadline: number,
 ): Promise<Outcome> =>
   callOnce(
     (input) => sql`${inReleaseSchema("make_change")}(${raw(`'${name}'`)}, ${input})`,
-    { ...request, digest, permission, user_missing: userMissing },
+    { ...request, digest, user_missing: userMissing },
     deadline,
   );
 

@@ -34,6 +34,6 @@ export const openSession = ({ key, id, digest, ...input }: SignIn, deadline: num
 const makeSignIn = (request: object, deadline: number): Promise<Outcome> =>
   callOnce((input) => sql`${inReleaseSchema("make_sign_in")}(${input})`, request, deadline);
 
-/** Ends the session of a token, which happens once. 200, too, if that has ended, or never was. */
+/** Ends the session of a token, which happens once. 401 if that has ended, or never was. */
 export const closeSession = ({ digest, id }: Pick<SignIn, "digest" | "id">, deadline: number): Promise<Outcome> =>
   change("sign_out", { digest, userMissing: 401 }, { key: digest, id, endpoint: "sign-out", input: {} }, deadline);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { deadlineOf } from "../aws/retry.ts";
-import type { ChangeName } from "../changes/all.ts";
+import type { ChangeName, ChangeNameOf } from "../changes/all.ts";
 import { type Declaration, endpointPath } from "../contract/declare.ts";
 import { invalidParameter } from "../contract/errors.ts";
 import type { Permission } from "../contract/permissions.ts";
@@ -18,12 +18,12 @@ type ChangeDeclaration = Declaration & {
   readonly response: { readonly message: string };
 };
 
-export interface ChangeContext {
+export interface ChangeContext<Name extends ChangeName = ChangeName> {
   /**
    * Changes a record by the database function of this name (lib/changes). Returns its result, JSON or null. Any status
    * but 200 is thrown as an error of the contract.
    */
-  readonly change: (name: ChangeName, target: number | null, input?: object) => Promise<string | null>;
+  readonly change: (name: Name, target: number | null, input?: object) => Promise<string | null>;
   /** The deadline of all calls of the request, statements and others. */
   readonly deadline: number;
   /** Logs a warning about this request. */
@@ -40,7 +40,7 @@ const unknownSendersLengthMax = 16_384;
 export function serveChange<const D extends ChangeDeclaration>(
   declaration: D,
   handle: (
-    input: Input<D> & ChangeContext,
+    input: Input<D> & ChangeContext<ChangeNameOf<D>>,
   ) => Promise<D extends { readonly creates: string } ? string | null : unknown>,
 ) {
   const parse = inputParser(declaration);
@@ -63,7 +63,7 @@ export function serveChange<const D extends ChangeDeclaration>(
       // Not the id above: all sample events share it, and a change by a second invocation is a second change.
       key: clientKey ?? context.awsRequestId,
       fingerprint: clientKey === undefined ? undefined : fingerprintOf(input),
-      ...(declaration.parameters && { kind: kindOf(endpoint), versions: versionsOf(event) }),
+      ...(declaration.parameters && { versions: versionsOf(event) }),
       endpoint,
     };
     const result = await handle({
@@ -82,9 +82,6 @@ export function serveChange<const D extends ChangeDeclaration>(
     return envelope(200, response.message, creates ? { Location: creates.replace("{id}", String(result)) } : {});
   });
 }
-
-/** `roles` of `admin-roles/edit`. */
-const kindOf = (endpoint: string) => /^admin-(\w+)/.exec(endpoint)?.[1];
 
 /** Tells different requests with the same key apart. */
 const fingerprintOf = (input: object) => createHash("sha256").update(JSON.stringify(input)).digest("base64url");

@@ -4,7 +4,9 @@ import type { ChangeContext } from "../http/serve-change.ts";
 import { deleteObjects } from "./store.ts";
 
 /** A change of the record that has the image. */
-export type RecordChange = ChangeContext & { readonly path: { readonly id: number | null } };
+export type RecordChange<Name extends ChangeName> = ChangeContext<Name> & {
+  readonly path: { readonly id: number | null };
+};
 
 /** The change has been made, so the client does not wait long for this. */
 const timeoutInMilliseconds = 3_000;
@@ -13,7 +15,10 @@ const timeoutInMilliseconds = 3_000;
  * Deletes the objects of an image that no record has any more. The image is listed for removal: if this fails, the next
  * scheduled run removes it.
  */
-export async function removeOrphan({ warn, deadline }: ChangeContext, key: string | null | undefined): Promise<void> {
+export async function removeOrphan(
+  { warn, deadline }: Pick<ChangeContext, "warn" | "deadline">,
+  key: string | null | undefined,
+): Promise<void> {
   if (!key) return;
   try {
     await deleteObjects([key], Math.min(deadline, performance.now() + timeoutInMilliseconds));
@@ -22,7 +27,7 @@ export async function removeOrphan({ warn, deadline }: ChangeContext, key: strin
   }
 }
 
-/** The keys of the record's new image, and of the one before (lib/changes/set-image.sql); null for none. */
+/** The keys of the record's new image, and of the one before (image_set, lib/changes/images.sql); null for none. */
 export const imagesIn = (result: string | null): { readonly image?: string | null; readonly former?: string | null } =>
   JSON.parse(result ?? "{}");
 
@@ -30,7 +35,9 @@ export const imagesIn = (result: string | null): { readonly image?: string | nul
  * Makes a change that takes a record or its image away, and then deletes the objects of the image. An instance without a
  * file service leaves them to the scheduled removal of one that has it.
  */
-export const changeAndRemoveImage = (name: ChangeName) => async (context: RecordChange) => {
-  const { former } = imagesIn(await context.change(name, context.path.id));
-  if (process.env.IMAGE_BUCKET) await removeOrphan(context, former);
-};
+export const changeAndRemoveImage =
+  <Name extends ChangeName>(name: Name) =>
+  async (context: RecordChange<Name>) => {
+    const { former } = imagesIn(await context.change(name, context.path.id));
+    if (process.env.IMAGE_BUCKET) await removeOrphan(context, former);
+  };

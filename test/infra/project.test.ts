@@ -95,6 +95,7 @@ describe("npm run new", () => {
       "events/admin-roles/praise.json",
       "functions/admin-roles/praise.ts",
       "lib/changes/all.ts",
+      "lib/changes/each-change.sql",
       "lib/changes/praise-role.sql",
       "lib/contract/admin-roles.ts",
       "lib/queries/statements/admin-roles/praise.sql",

@@ -72,6 +72,22 @@ describe("npm run check", () => {
     expect(await check("good", "best")).toMatchObject({ code: 0, complaint: "" });
   });
 
+  it("finds a file of changes that no release would have, and an outdated list of changes in SQL", async () => {
+    const forgotten = join(project, "lib/changes/forgotten.sql");
+    await writeFile(forgotten, "select 1;\n");
+    onTestFinished(() => rm(forgotten));
+    await edit("lib/changes/all.ts", '"edit-roles"', '"view-roles"');
+
+    const { code, complaint } = await runScript(join(project, "infra/check/sql.ts"), [], { cwd: project });
+
+    expect({ code, complaint }).toEqual({
+      code: 1,
+      complaint:
+        "lib/changes/forgotten.sql is not listed in lib/changes/all.ts\n" +
+        "lib/changes/each-change.sql is out of date: npm run statements\n",
+    });
+  });
+
   it("finds names that do not exist, JSON with blanks and outdated statements, each at its place", async () => {
     const inChange = await edit("lib/changes/edit-role.sql", "permission_id) select", "permision_id) select");
     const afterInto = await edit("lib/changes/link-identity.sql", "username) = identity", "usename) = identity");

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type LimitedRole, limitedRoles } from "../../../infra/build/database-role.ts";
 import { digestOf } from "../../../lib/http/token.ts";
-import { useAdministrator } from "../../support/callers.ts";
+import { useAdministrator, useHolder } from "../../support/callers.ts";
 import type { Sql } from "../../support/database.ts";
 import { attempt, logIn } from "../../support/logins.ts";
 import { useStack } from "../../support/stack.ts";
@@ -212,14 +212,37 @@ it("An attacker as reader gets the guard's own status, whatever the search path 
 });
 
 describe("An attacker as editor", () => {
-  it.each([{}, { permission: null }])("changes nothing without a permission: %o", async (different) => {
-    const request = JSON.stringify(addition(different));
-
-    const outcome = await as("editor", (sql) =>
-      sql.query(`select status from ${schema}.make_change('add_role', '${request}')`),
+  const viewer = useHolder(stack, "view-contributors");
+  const userEditor = useHolder(stack, "edit-users");
+  const make = async (change: string, request: object) => {
+    const [row] = await as("editor", (sql) =>
+      sql.query(`select status from ${schema}.make_change('${change}', '${JSON.stringify(request)}')`),
     );
+    return row as { readonly status: number };
+  };
 
-    expect(outcome).toEqual([{ status: 403 }]);
+  it.each(["view-contributors", "", null])(
+    "deletes no contributor with a session that may only view, whichever permission the request names: %j",
+    async (named) => {
+      const digest = digestOf(viewer.token);
+      const request = addition({ digest, permission: named, table_name: null, target: 1 });
+
+      expect(await unchanged(stack, () => make("delete_contributor", request))).toEqual({ status: 403 });
+    },
+  );
+
+  it.each(["contributors", null])(
+    "edits no user who outranks the session's, whichever table the request names: %j",
+    async (table_name) => {
+      const digest = digestOf(userEditor.token);
+      const request = addition({ digest, table_name, target: administrator.id });
+
+      expect(await unchanged(stack, () => make("log_out_user", request))).toEqual({ status: 403 });
+    },
+  );
+
+  it.each(["tidy", "open_session", "sign_in", "nothing"])("makes no change that is no caller's: %s", async (change) => {
+    expect(await unchanged(stack, () => make(change, addition({ permission: null })))).toEqual({ status: 403 });
   });
 });
 

@@ -5,7 +5,6 @@ import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda
 import { type DataApi, startDataApi } from "../../../infra/aws-local/test/data-api.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
 import { settingsOf } from "../../../infra/local/stage/functions.ts";
-import { scripts } from "../../../lib/changes/all.ts";
 import { type Migration, migrations } from "../../../lib/migrations/tables/all.ts";
 import { identifier, openDatabase, type Sql, values } from "../../support/database.ts";
 import { key, useDatabase } from "../../support/environment.ts";
@@ -362,10 +361,4 @@ create table publisher_relations (
       expect(await index()).toEqual([{ valid: true }]);
     });
   });
-});
-
-it("lib/changes/all.ts lists each file", async () => {
-  const files = await readdir(join(import.meta.dirname, "../../../lib/changes"));
-  const listed = scripts.map(({ path }) => path.replace("lib/changes/", ""));
-  expect(listed.sort()).toEqual(files.filter((file) => file.endsWith(".sql")).sort());
 });

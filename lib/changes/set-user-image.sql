@@ -1,0 +1,17 @@
+-- The second half of POST /admin-users/update-image/{id}, and DELETE /admin-users/delete-image/{id}.
+create function set_user_image(request request, caller caller) returns outcome language plpgsql as $$
+  declare
+    new_image text = request.input ->> 'key';
+    former text;
+  begin
+    if not can_have(new_image) then
+      return refused(500);
+    end if;
+
+    update users
+    set image = new_image, version = version + 1
+    where id = request.target and image is distinct from new_image
+    returning old.image into former;
+    return image_set(request, caller, former);
+  end
+$$;
