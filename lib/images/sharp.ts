@@ -1,4 +1,5 @@
 import sharp, { type Sharp } from "sharp";
+import { isJpeg, markersOf, scansMax, withEnd } from "./jpeg.ts";
 
 // Each request has another image, so a cache would only waste memory.
 sharp.cache(false);
@@ -29,7 +30,10 @@ const secondsMax = 10;
  * @throws when the image cannot be read, or is too large
  */
 export async function openImage(bytes: Buffer): Promise<Sharp> {
-  const image = sharp(bytes, { limitInputPixels: inputPixelsMax, failOn: "error", sequentialRead: true, pages: 1 });
+  const { content, failOn } = isJpeg(bytes)
+    ? readableJpeg(bytes)
+    : { content: asImage(bytes), failOn: "error" as const };
+  const image = sharp(content, { limitInputPixels: inputPixelsMax, failOn, sequentialRead: true, pages: 1 });
   const { format, width, height } = await image.metadata();
   if (format === "heif" && !isAvif(bytes)) throw new TypeError("The image is HEIF, but no AVIF");
   if (format === "heif" && width * height > heifPixelsMax) {
@@ -39,6 +43,26 @@ export async function openImage(bytes: Buffer): Promise<Sharp> {
     throw new RangeError(`The image has ${width} x ${height} pixels: a side has at most ${sidePixelsMax}`);
   }
   return image.timeout({ seconds: secondsMax });
+}
+
+/**
+ * A JPEG that lacks only its end gets one. libvips would then accept one that breaks off within the picture, too, so any
+ * warning is an error.
+ */
+function readableJpeg(bytes: Buffer) {
+  const { scans, hasEnd } = markersOf(bytes);
+  if (scans > scansMax) throw new RangeError(`The JPEG has ${scans} scans: at most ${scansMax}`);
+  return hasEnd
+    ? ({ content: bytes, failOn: "error" } as const)
+    : ({ content: withEnd(bytes), failOn: "warning" } as const);
+}
+
+/** libvips reads the still picture of an animated AVIF, its first frame, only if the file is called AVIF in the first place. */
+function asImage(bytes: Buffer): Buffer {
+  if (bytes.toString("latin1", 4, 12) !== "ftypavis" || !isAvif(bytes)) return bytes;
+  const image = Buffer.from(bytes);
+  image.write("avif", 8, "latin1");
+  return image;
 }
 
 /** Whether the first box names the brand. libvips knows other kinds of HEIF, such as HEIC and masks without compression. */

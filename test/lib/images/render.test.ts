@@ -1,5 +1,6 @@
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
+import { markersOf } from "../../../lib/images/jpeg.ts";
 import { render } from "../../../lib/images/render.ts";
 import { avif, blackPng, photograph, pixelAt, plain, sizeOf } from "../../support/pictures.ts";
 
@@ -50,6 +51,42 @@ describe("render: formats", () => {
     bytes.write("mif1", 8, "latin1");
 
     expect((await sharp((await render(bytes)).full).metadata()).format).toBe("webp");
+  });
+
+  it("takes a JPEG that lacks only its end, but none that breaks off in the picture", async () => {
+    for (const progressive of [false, true]) {
+      const bytes = await sharp(await photograph(300, 200))
+        .jpeg({ progressive })
+        .toBuffer();
+
+      expect(await sizesOf(bytes.subarray(0, -2))).toEqual([
+        [300, 200],
+        [256, 171],
+      ]);
+      await expect(render(bytes.subarray(0, -20))).rejects.toThrow("premature end");
+    }
+  });
+
+  it("counts the scans of a JPEG, whatever its other segments and what follows its end hold", async () => {
+    const bytes = await withScans(12);
+    const scan = Buffer.from("\xff\xda\0\x08", "latin1");
+    const comment = Buffer.concat([Buffer.from("\xff\xfe\x01\x92", "latin1"), ...Array(100).fill(scan)]);
+
+    const decoys = Buffer.concat([bytes.subarray(0, 2), comment, bytes.subarray(2), ...Array(100).fill(scan)]);
+
+    expect(await sizesOf(decoys)).toEqual([
+      [64, 48],
+      [64, 48],
+    ]);
+    expect([markersOf(decoys), markersOf(await withScans(64))]).toMatchObject([{ scans: 12 }, { scans: 64 }]);
+    await expect(render(await withScans(65))).rejects.toThrow("The JPEG has 65 scans: at most 64");
+  });
+
+  it("takes the first frame of an animated AVIF", async () => {
+    const { full } = await render(animatedAvif);
+
+    expect(await sizeOf(full)).toEqual([40, 30]);
+    expectNear(await pixelAt(full, 20, 15), [255, 0, 0]);
   });
 
   it("takes the first frame of an animation", async () => {
@@ -168,6 +205,17 @@ function withoutBrand(bytes: Buffer): Buffer {
   return bytes;
 }
 
+/** A progressive JPEG whose first scan comes several times, so that all its scans are so many. */
+async function withScans(count: number): Promise<Buffer> {
+  const bytes = await plain("#336699", 64, 48).jpeg({ progressive: true }).toBuffer();
+  const scan = Buffer.from("\xff\xda", "latin1");
+  const start = bytes.indexOf(scan);
+  const end = bytes.indexOf(0xff, start + 2);
+  const scans = bytes.toString("latin1").split("\xff\xda").length - 1;
+  const first = bytes.subarray(start, end);
+  return Buffer.concat([bytes.subarray(0, end), ...Array(count - scans).fill(first), bytes.subarray(end)]);
+}
+
 async function halfA(format: "jpeg" | "png" | "webp" | "avif"): Promise<Buffer> {
   const bytes = await sharp(await photograph(800, 600))
     .toFormat(format)
@@ -179,3 +227,25 @@ function expectNear(actual: readonly number[], expected: readonly number[], dist
   const far = expected.some((value, index) => Math.abs(value - (actual[index] ?? Number.NaN)) > distance);
   expect(far, `${actual} is not near ${expected}`).toBe(false);
 }
+
+/** A red and a blue frame of 40 x 30 pixels, as libavif writes them. */
+const animatedAvif = Buffer.from(
+  [
+    "AAAALGZ0eXBhdmlzAAAAAGF2aWZhdmlzbXNmMWlzbzhtaWYxbWlhZk1BMUIAAADrbWV0YQAAAAAAAAAhaGRscgAAAAAAAAAAcGlj",
+    "dAAAAAAAAAAAAAAAAAAAAAAOcGl0bQAAAAAAAQAAAB5pbG9jAAAAAEQAAAEAAQAAAAEAAAPlAAAAJwAAAChpaW5mAAAAAAABAAAA",
+    "GmluZmUCAAAAAAEAAGF2MDFDb2xvcgAAAABqaXBycAAAAEtpcGNvAAAAFGlzcGUAAAAAAAAAKAAAAB4AAAAQcGl4aQAAAAADCAgI",
+    "AAAADGF2MUOBAAwAAAAAE2NvbHJuY2x4AAEADQAGgAAAABdpcG1hAAAAAAAAAAEAAQQBAoMEAAACxm1vb3YAAAB4bXZoZAEAAAAA",
+    "AAAA5zAGUAAAAADnMAZQAAAD6P//////////AAEAAAEAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAA",
+    "QAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEAAAJGdHJhawAAAGh0a2hkAQAAAQAAAADnMAZQAAAAAOcwBlAAAAABAAAA",
+    "AP//////////AAAAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAQAAAAAAoAAAAHgAAAAAALGVk",
+    "dHMAAAAkZWxzdAEAAAEAAAABAAAAAAAAAMgAAAAAAAAAAAABAAAAAAGqbWRpYQAAACxtZGhkAQAAAAAAAADnMAZQAAAAAOcwBlAA",
+    "AAPoAAAAAAAAAMhVxAAAAAAAIWhkbHIAAAAAAAAAAHBpY3QAAAAAAAAAAAAAAAAAAAABVW1pbmYAAAAUdm1oZAAAAAEAAAAAAAAA",
+    "AAAAACRkaW5mAAAAHGRyZWYAAAAAAAAAAQAAAAx1cmwgAAAAAQAAARVzdGJsAAAAlXN0c2QAAAAAAAAAAQAAAIVhdjAxAAAAAAAA",
+    "AAEAAAAAAAAAAAAAAAAAAAAAACgAHgBIAAAASAAAAAAAAAABCkFPTSBDb2RpbmcAAAAAAAAAAAAAAAAAAAAAAAAAAAAAGP//AAAA",
+    "DGF2MUOBAAwAAAAAE2NvbHJuY2x4AAEADQAGgAAAABBjY3N0AAAAAHwAAAAAAAAYc3R0cwAAAAAAAAABAAAAAgAAAGQAAAAcc3Rz",
+    "YwAAAAAAAAABAAAAAQAAAAIAAAABAAAAHHN0c3oAAAAAAAAAAAAAAAIAAAAnAAAAHwAAABRzdGNvAAAAAAAAAAEAAAPlAAAAFHN0",
+    "c3MAAAAAAAAAAQAAAAEAAABObWRhdBIACg0AAAACpP02vkQENBoQMhQQAKAAAAJAAAAEVwElRKbzsXbHuBIAMhswA8CAAABGoAAA",
+    "AkAAIAAjEQPJz+U+NE5O0jA=",
+  ].join(""),
+  "base64",
+);
