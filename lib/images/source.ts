@@ -5,7 +5,8 @@ import { ContractError } from "../http/response.ts";
 export const base64LengthMax = 6_000_000;
 
 /**
- * The Base64 text of an image, without the prefix of a data URL. It checks only the letters and decodes nothing; the
+ * The Base64 text of an image, without the prefix of a data URL. It may be broken into lines (RFC 2045), but has no
+ * blanks: a form that was decoded twice has them where `+` was, and another picture would come of it. It checks only the letters and decodes nothing; the
  * type in the prefix is ignored. No pattern repeats over the text's length: each repetition takes V8's memory for
  * backtracking, and too many are a `RangeError`.
  * @throws {ContractError} 400 for anything else, a URL above all
@@ -13,7 +14,7 @@ export const base64LengthMax = 6_000_000;
 export function base64Of(image: string): string {
   if (image.length > base64LengthMax) throw new ContractError(400, invalidParameter("image"));
   const url = image.slice(Math.max(image.search(/[^\t\n\f\r ]/), 0));
-  const text = url.replace(/^data:[^,]{0,150};base64,/i, "").replaceAll(/[\t\n\f\r ]/g, "");
+  const text = url.replace(/^data:[^,]{0,150};\s?base64,/i, "").replaceAll(/[\t\n\f\r]/g, "");
   const letters = text.replace(/={1,2}$/, "");
   if (letters === "" || letters.length % 4 === 1 || /[^A-Za-z0-9+/_-]/.test(letters))
     throw new ContractError(400, commonErrors[400]);

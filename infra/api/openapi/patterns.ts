@@ -3,14 +3,14 @@ import { nameLengthMax, unfitForText } from "../../../lib/contract/parameters.ts
 
 /* What zod checks by code, as patterns. */
 
-const space = "[\\t\\n\\f\\r ]*";
+const space = "[\\t\\n\\f\\r]*";
 /**
  * Base64, with or without line breaks, with or without the prefix of a data URL. The pattern does not check that the
  * number of characters is valid: regex engines fail on patterns that count millions of characters.
  */
 export const base64 =
-  `^${space}([Dd][Aa][Tt][Aa]:[^,]{0,150};[Bb][Aa][Ss][Ee]64,)?${space}` +
-  `[A-Za-z0-9+/_-][A-Za-z0-9+/_\\t\\n\\f\\r -]*(=${space}){0,2}$`;
+  `^[\\t\\n\\f\\r ]*([Dd][Aa][Tt][Aa]:[^,]{0,150};\\s?[Bb][Aa][Ss][Ee]64,)?${space}` +
+  `[A-Za-z0-9+/_-][A-Za-z0-9+/_\\t\\n\\f\\r-]*(=${space}){0,2}$`;
 
 /** All characters in order, in pieces: in one text the last high and the first low surrogate would be a character. */
 const pieces = Array.from({ length: 0x110000 / 0x400 }, (_, piece) =>

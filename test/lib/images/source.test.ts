@@ -25,6 +25,7 @@ describe("base64Of", () => {
     ["with the prefix", `data:image/png;base64,${letters}`],
     ["with a prefix in capitals", `DATA:image/JPEG;charset=utf-8;BASE64,${letters}`],
     ["with a prefix that says nothing", `data:;base64,${letters}`],
+    ["with a blank in the prefix", `data:image/jpeg; base64,${letters}`],
     ["broken into lines", ` ${letters.slice(0, 8)}\r\n${letters.slice(8)}\n`],
   ])("reads it %s", (_, image) => {
     expect(base64Of(image)).toBe(letters);
@@ -42,6 +43,10 @@ describe("base64Of", () => {
     "data:image/png;base64,",
     `data:text/plain;x=${"y".repeat(300)};base64,${letters}`,
     "   ",
+    // As a form has it that was decoded twice.
+    `data:image/png;base64,${"AB+D".replace("+", " ")}`,
+    `${letters.slice(0, 8)} ${letters.slice(8)}`,
+    `${letters} `,
     "====",
     "abcde",
     `${letters}=====`,
@@ -51,7 +56,7 @@ describe("base64Of", () => {
   });
 
   it("accepts exactly what matches the document's pattern, unless a single letter is left over", () => {
-    const parts = "data:|DATA:image/png|;base64|,|A|b+/|c_-|=| |\n|\v|\u00a0|!|ÿ".split("|");
+    const parts = "data:|DATA:image/png|;base64|; base64|,|A|b+/|c_-|=| |\n|\v|\u00a0|!|ÿ".split("|");
     const pattern = new RegExp(base64, "u");
     const isWhole = (image: string) => image.replace(/^.*,/s, "").replaceAll(/[=\s]/g, "").length % 4 !== 1;
 
