@@ -40,10 +40,18 @@ const slug = meaning(
   word.check(z.regex(/^[^/?#%\\]*$/)),
   "its name in addresses: 1 to 255 visible characters, without spaces, / ? # % and \\",
 );
-/** Parts of unreserved characters (RFC 3986), none of them of dots alone. */
+/**
+ * Parts of unreserved characters (RFC 3986), none of them of dots alone. The small picture of an image has a key of its
+ * own (lib/images/keys.ts), and is removed with the image, so no record may have it.
+ */
 const imageKey = meaning(
-  z.string().check(z.maxLength(keyLengthMax), z.regex(/^(?!\.+(?:\/|$))[\w.~-]+(?:\/(?!\.+(?:\/|$))[\w.~-]+)*$/)),
-  "the key of an object in the bucket, such as avatars/one.webp: at most 255 of A-Z a-z 0-9 _ . ~ - /",
+  z
+    .string()
+    .check(
+      z.maxLength(keyLengthMax),
+      z.regex(/^(?!.*-256(?:\.\w+)?$)(?!\.+(?:\/|$))[\w.~-]+(?:\/(?!\.+(?:\/|$))[\w.~-]+)*$/),
+    ),
+  "the key of an object in the bucket, such as avatars/one.webp: at most 255 of A-Z a-z 0-9 _ . ~ - /, and not that of a small picture, which ends in -256",
 );
 const zeroOrOne = meaning(z.literal([0, 1]), "0 or 1");
 

@@ -7,7 +7,7 @@ create table images_to_remove (
 create index images_to_remove_by_time on images_to_remove (remove_after);
 
 -- Behind each row whose image changed or that was deleted: the former image is listed for removal, unless another
--- record has it, and the new one leaves the list.
+-- record has it, and the new one leaves the list. Objects outside the folders of this service are not its own.
 create function list_former_image() returns trigger
   language plpgsql security definer
   set search_path = public, pg_temp
@@ -23,7 +23,8 @@ create function list_former_image() returns trigger
         insert into images_to_remove (key)
         select old.image
         where
-          not exists (select from users where image = old.image)
+          old.image ~ '^(avatars|profiles)/[^/]+$'
+          and not exists (select from users where image = old.image)
           and not exists (select from contributors where image = old.image)
         on conflict (key) do update
         set remove_after = excluded.remove_after;

@@ -5,7 +5,8 @@ create table users (
   username text not null check (username <> ''),
   username_key text not null generated always as (name_key(username)) stored collate "C",
   age_verified boolean not null default false,
-  image text, -- Key of the profile image in the bucket
+  -- A key that ends in -256 names the small picture of another image (lib/images/keys.ts).
+  image text constraint users_image_is_full check (image !~ '-256(\.\w+)?$'), -- Key of the profile image in the bucket
   registered timestamptz not null default now(),
   version bigint not null default 1
 );

@@ -18,7 +18,8 @@ create table contributors (
   slug text not null constraint contributors_slug_key unique,
   gender text,
   type text,
-  image text, -- Key of the avatar in the bucket
+  -- A key that ends in -256 names the small picture of another image (lib/images/keys.ts).
+  image text constraint contributors_image_is_full check (image !~ '-256(\.\w+)?$'), -- Key of the avatar in the bucket
   random_key double precision not null default random(), -- Place of the contributor in random picks
   version bigint not null default 1,
   alias_keys text not null default '' collate "C", -- Keys of the aliases, a line each; kept by triggers
