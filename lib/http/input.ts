@@ -99,7 +99,8 @@ const bodyBytesMax = 1_048_576;
 function bodyOf({ body, isBase64Encoded }: APIGatewayProxyEvent, { needsFileService }: Declaration): unknown {
   const content = Buffer.from(body ?? "", isBase64Encoded ? "base64" : "utf8");
   if (content.length > bodyBytesMax && !needsFileService) throw new ContractError(413);
-  const text = content.toString();
+  // Some tools begin a file with a byte-order mark.
+  const text = content.toString().replace(/^\ufeff/, "");
   if (text.includes("\ufffd")) return undefined;
   try {
     const value: unknown = JSON.parse(text);
@@ -122,13 +123,14 @@ export function idempotencyKeyOf(event: APIGatewayProxyEvent): string | undefine
 const entityTags = /^\s*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*\s*$/;
 
 /**
- * The versions in `If-Match`: the record must have one of them; undefined for any. Weak tags, and tags that this
- * service never makes, match no version (RFC 9110, "If-Match").
+ * The versions in `If-Match`: the record must have one of them; undefined for any. Tags that this service never makes
+ * match no version. A version counts the changes of a record, not bytes, so it also counts in the forms that proxies
+ * make of a tag when they compress: `W/"3"` of nginx and CloudFront, `"3-gzip"` of Apache.
  * @throws {ContractError} 400 for anything but a list of entity tags
  */
 export function versionsOf(event: APIGatewayProxyEvent): readonly number[] | undefined {
   const header = headerOf(event, "if-match");
   if (header === undefined || header.trim() === "*") return undefined;
   if (!entityTags.test(header)) throw new ContractError(400, invalidParameter("If-Match"));
-  return [...header.matchAll(/(?<!W\/)"([1-9]\d{0,14})"/g)].map(([, version]) => Number(version));
+  return [...header.matchAll(/"([1-9]\d{0,14})(?:-(?:gzip|br|zstd|deflate))?"/g)].map(([, version]) => Number(version));
 }
