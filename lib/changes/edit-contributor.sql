@@ -1,15 +1,18 @@
--- The first invalid parameter, or null. Elements to remove or to modify must be the contributor's own, and with the
--- added ones there may not be too many.
-create function invalid_parameter(kind text, input json, current bigint[], max_count integer) returns text
+-- The first invalid parameter, or null. Elements to modify must be the contributor's own, and with the added ones there
+-- may not be too many. What is to be removed may be gone already: another tab has removed it. It may not be another
+-- contributor's.
+create function invalid_parameter(
+  kind text, input json, current bigint[], is_of_another boolean, max_count integer
+) returns text
   language plpgsql immutable as $$
   declare
     added_count integer = json_array_length(input -> ('added_' || kind));
-    removed bigint[] = ids(input -> ('removed_' || kind));
+    remaining bigint[] = without(current, ids(input -> ('removed_' || kind)));
   begin
     return case
-      when not current @> removed then 'removed_' || kind
+      when is_of_another then 'removed_' || kind
       when not current @> ids(input -> ('modified_' || kind)) then 'modified_' || kind
-      when added_count > 0 and added_count + cardinality(current) - cardinality(removed) > max_count
+      when added_count > 0 and added_count + cardinality(remaining) > max_count
         then 'added_' || kind
     end;
   end
@@ -47,12 +50,18 @@ create function edit_contributor(request request, caller caller) returns outcome
       );
     end if;
     invalid = coalesce(
-      invalid_parameter('aliases', input, array(select id from contributor_aliases where contributor_id = target), 200),
       invalid_parameter(
-        'descriptions', input, array(select id from contributor_descriptions where contributor_id = target), 40
+        'aliases', input, array(select id from contributor_aliases where contributor_id = target),
+        exists (select from contributor_aliases where id = any(removed_aliases) and contributor_id <> target), 200
       ),
       invalid_parameter(
-        'relations', input, array(select id from contributor_relations where contributor_id = target), 100
+        'descriptions', input, array(select id from contributor_descriptions where contributor_id = target),
+        exists (select from contributor_descriptions where id = any(removed_descriptions) and contributor_id <> target),
+        40
+      ),
+      invalid_parameter(
+        'relations', input, array(select id from contributor_relations where contributor_id = target),
+        exists (select from contributor_relations where id = any(removed_relations) and contributor_id <> target), 100
       ),
       case when has_invalid_relation(input -> 'added_relations', target) then 'added_relations' end,
       case when has_invalid_relation(input -> 'modified_relations', target) then 'modified_relations' end
@@ -66,6 +75,12 @@ create function edit_contributor(request request, caller caller) returns outcome
       if is_name_taken(fields) then
         return refused(409);
       end if;
+      -- A contributor's name is no alias of its own.
+      removed_aliases = removed_aliases || array(
+        select id
+        from contributor_aliases
+        where contributor_id = target and identity_key(name) = identity_key(full_name(fields))
+      );
     end if;
 
     perform edit_list('contributor_aliases', target, input -> 'added_aliases', removed_aliases, null);

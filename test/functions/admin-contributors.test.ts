@@ -199,6 +199,26 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect(shown).toMatchObject({ aliases: [{ name: "ALIAS" }], descriptions: [], relations: [former] });
   });
 
+  it("returns 200 and makes the other edits if an element to remove is gone already", async () => {
+    const { alias, description, relation, friend: _, ...contributor } = await whole();
+    const removal = { removed_aliases: [alias], removed_descriptions: [description], removed_relations: [relation] };
+    await saved(contributor, removal);
+
+    const shown = await saved(contributor, { ...removal, gender: "female" });
+
+    expect(shown).toMatchObject({ gender: "female", aliases: [], descriptions: [], relations: [] });
+  });
+
+  it("returns 200 and drops the alias that becomes the name", async () => {
+    const { alias, description: _, relation: __, friend: ___, ...contributor } = await whole();
+    const { aliases } = await get("id", {}, contributor.id);
+    const [{ name }] = aliases.filter(({ id }: { id: number }) => id === alias);
+
+    const shown = await saved(contributor, { first_name: name.toUpperCase() });
+
+    expect(shown.aliases).toEqual([]);
+  });
+
   it("returns 200 and adds no alias and no relation that is there already, nor one twice", async () => {
     const contributor = await whole();
     const relation = (relation_type: string) => ({ relation_id: contributor.friend.id, relation_type });

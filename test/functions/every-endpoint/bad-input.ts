@@ -169,9 +169,9 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     added_permissions: ["1", [1.5], [nothing]],
     removed_permissions: [["view-users"], Array(501).fill(1)],
     added_aliases: [[{ title: "x" }], Array(201).fill("x")],
-    removed_aliases: [["x"], [nothing], [other.alias]],
+    removed_aliases: [["x"], [other.alias]],
     added_descriptions: [[{ description: "x" }]],
-    removed_descriptions: [[nothing], [other.description]],
+    removed_descriptions: [["x"], [other.description]],
     modified_descriptions: [
       [{ description: "x" }],
       [{ id: nothing }],
@@ -182,7 +182,7 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
       [{ relation_id: 1 }],
       [{ relation_id: own.id, relation_type: "self" }],
     ],
-    removed_relations: [[{ id: nothing }], [other.relation]],
+    removed_relations: [[{ id: "x" }], [other.relation]],
     modified_relations: [
       [{ id: nothing }],
       [{ id: other.relation, relation_type: "x" }],
