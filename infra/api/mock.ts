@@ -122,5 +122,5 @@ function headersForOrigin({ ofAllowedOrigins = {}, allowedOrigins = [] }: CorsHe
 /** Only on this machine an origin ends in `:*` and means every port (lib/http/origins.ts). */
 const conditionOf = (origin: string): string =>
   origin.endsWith(":*")
-    ? `$origin == "${origin.slice(0, -2)}" || $origin.startsWith("${origin.slice(0, -1)}")`
+    ? `$origin.matches("${origin.slice(0, -2).replace(/[[\].]/g, "\\$&")}(:[0-9]+)?")`
     : `$origin == "${origin}"`;

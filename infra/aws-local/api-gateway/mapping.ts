@@ -18,12 +18,21 @@ export const mappingTemplate = z.string().transform((text, { issues }) => {
   return z.NEVER;
 });
 
+/** Java's `String.matches`, by which templates compare a whole value. */
+const matches = {
+  uid: "String.matches",
+  match: ({ property, context }: { property: string; context: unknown }) =>
+    property === "matches" && (typeof context === "string" || context == null),
+  resolve: ({ context, params }: { context: unknown; params: unknown[] }) =>
+    typeof context === "string" && new RegExp(`^(?:${params[0]})$`).test(context),
+};
+
 /** The text of a template for a request, and the headers of its `$context.responseOverride`. */
 export function render(template: z.infer<typeof mappingTemplate>, event: APIGatewayProxyEvent) {
   const { pathParameters, queryStringParameters, headers, requestContext } = event;
   const overridden: Record<string, string> = {};
   const parameters = { path: pathParameters ?? {}, querystring: queryStringParameters ?? {}, header: headers };
-  const text = new Compile(template).render({
+  const text = new Compile(template, { customMethodHandlers: [matches] }).render({
     input: { params: () => parameters },
     context: { ...requestContext, responseOverride: { header: overridden } },
   });

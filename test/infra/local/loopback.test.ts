@@ -99,6 +99,8 @@ describe("The origins of this machine", () => {
     ["https://panel.example.com", true],
     ["http://localhost.example.com:5173", false],
     ["http://127.0.0.1.example.com", false],
+    ["http://localhost:5173.example.com", false],
+    ["http://localhost:", false],
     ["http://127.0.0.2:5173", false],
     ["http://192.0.2.1:5173", false],
     ["https://panel.example.com:5173", false],
