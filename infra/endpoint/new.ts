@@ -26,23 +26,19 @@ interface NewEndpoint {
 export async function copyEndpoint(root: string, input: NewEndpoint): Promise<string[]> {
   const { like } = input;
   const { name, renames } = expectNew(input);
-  const read = (file: string) => readFile(join(root, file), "utf8");
-  const touched: string[] = [];
-  const write = async (file: string, text: string) => {
-    touched.push(file);
-    await mkdir(dirname(join(root, file)), { recursive: true });
-    await writeFile(join(root, file), text);
-  };
-  /** Writes the copy of a file, with the names as they are by now. */
+  /** The new texts of files. They are written together, so a sibling that cannot be copied leaves nothing behind. */
+  const texts = new Map<string, string>();
+  const read = async (file: string) => texts.get(file) ?? (await readFile(join(root, file), "utf8"));
+  /** Copies a file, with the names as they are by now. */
   const copy = async (file: string, newFile: string, adapt = (text: string) => text) =>
-    await write(newFile, adapt(renamed(await read(file), renames)));
+    texts.set(newFile, adapt(renamed(await read(file), renames)));
   /** Puts the copy of an export behind the original. */
   const copyExport = async (file: string, exported: string, newName: string) => {
     const head = new RegExp(`^(export (?:const|function) )${exported}\\b`, "m");
     const chunks = chunksOf(await read(file)).flatMap((chunk) =>
       head.test(chunk) ? [chunk, renamed(chunk.replace(head, `$1${newName}`), renames)] : chunk,
     );
-    await write(file, `${chunks.join("\n\n")}\n`);
+    texts.set(file, `${chunks.join("\n\n")}\n`);
   };
 
   const handler = await read(`functions/${like}.ts`);
@@ -71,9 +67,7 @@ export async function copyEndpoint(root: string, input: NewEndpoint): Promise<st
     const list = await read("lib/changes/all.ts");
     const [terms = ""] = new RegExp(`^  ${change}: .*\n`, "m").exec(list) ?? [];
     const newTerms = terms.replace(change, newChange).replace(/table: "\w+"/, `table: "${tableOf(name)}"`);
-    await write("lib/changes/all.ts", list.replace(terms, terms + newTerms));
-    await promisify(execFile)(process.execPath, [join(root, "infra/check/each-change.ts")]);
-    touched.push("lib/changes/each-change.sql");
+    texts.set("lib/changes/all.ts", list.replace(terms, terms + newTerms));
   }
 
   const depth = "../".repeat(name.split("/").length);
@@ -81,8 +75,14 @@ export async function copyEndpoint(root: string, input: NewEndpoint): Promise<st
   renames[JSON.parse(await read(`events/${like}.json`)).requestContext.requestId] = crypto.randomUUID();
   await copy(`events/${like}.json`, `events/${name}.json`);
   await copy(`lib/queries/statements/${like}.sql`, `lib/queries/statements/${name}.sql`);
-  await tidy(root, touched);
-  return touched;
+  for (const [file, text] of texts) {
+    await mkdir(dirname(join(root, file)), { recursive: true });
+    await writeFile(join(root, file), text);
+  }
+  await tidy(root, [...texts.keys()]);
+  if (!change) return [...texts.keys()];
+  await promisify(execFile)(process.execPath, [join(root, "infra/check/each-change.ts")]);
+  return [...texts.keys(), "lib/changes/each-change.sql"];
 }
 
 /** @throws {UsageError} if the sibling cannot be copied, or the endpoint exists */
@@ -91,6 +91,8 @@ function expectNew({ method, path, like }: NewEndpoint) {
   const sibling = endpointAt(like);
   if (!sibling) throw new UsageError(`There is no endpoint ${like} to copy`);
   if (method !== sibling.method) throw new UsageError(`${like} is a ${sibling.method}, not a ${method}`);
+  if (path.startsWith("/admin-") && !sibling.permission)
+    throw new UsageError(`${like} needs no permission, and each path that begins with /admin- does`);
   const parameterOf = (text: string) => /\{\w+\}/.exec(text)?.[0] ?? "no parameter";
   if (parameterOf(path) !== parameterOf(sibling.path))
     throw new UsageError(`The path of ${like} has ${parameterOf(sibling.path)}`);

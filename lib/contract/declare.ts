@@ -71,6 +71,11 @@ export interface Declaration {
 
 type Particulars = Omit<Declaration, "method" | "path" | "errors"> & Partial<Pick<Declaration, "errors">>;
 
+/** Without a permission an endpoint is public, and caches keep its responses: no administrative one may be. */
+type ParticularsOf<Route> = Route extends `${Method} /admin-${string}`
+  ? Particulars & { readonly permission: Permission }
+  : Particulars;
+
 type Declared<Route, D> = Route extends `${infer M extends Method} ${infer P extends Declaration["path"]}`
   ? D & { readonly method: M; readonly path: P; readonly errors: object }
   : never;
@@ -79,7 +84,7 @@ type Declared<Route, D> = Route extends `${infer M extends Method} ${infer P ext
  * Declares an endpoint; the types of its input and response are inferred. Without side effects a bundle has only the
  * declarations that it uses.
  */
-export function declare<const Route extends `${Method} /${string}`, const D extends Particulars>(
+export function declare<const Route extends `${Method} /${string}`, const D extends ParticularsOf<Route>>(
   route: Route,
   particulars: D,
 ): Declared<Route, D>;

@@ -225,6 +225,10 @@ describe("npm run new", () => {
     ["publishers/all is no path", "GET publishers/all --like publishers/list"],
     ["There is no endpoint publishers/map", "GET /publishers/all --like publishers/map"],
     ["There is no endpoint ops/tidy", "GET /publishers/all --like ops/tidy"],
+    [
+      "publisher/random needs no permission, and each path that begins with /admin- does",
+      "GET /admin-roles/any --like publisher/random",
+    ],
     ["publishers/list is a GET, not a POST", "POST /publishers/all --like publishers/list"],
     ["The path of publisher/slug has {slug}", "GET /publishers/one/{id} --like publisher/slug"],
     ["There is functions/publishers/list.ts already", "GET /publishers/list --like publishers/list"],
