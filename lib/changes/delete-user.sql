@@ -1,21 +1,27 @@
--- Leaves only ids of a user in the ledger: their record leaves the history, their name the changes that they made, and
--- the results of changes that name them are dropped.
+-- Leaves only ids of a user in the ledger. Their record leaves the history. Changes that they made lose the name, and
+-- changes about them the result. Both lose the digest of the request, which whoever tries a list of names could find
+-- out, and with it the key. Only the deletion itself keeps them, so that it is done once; its request has only an id.
 create function forget_user(target bigint) returns void language plpgsql as $$
+  declare
+    deletion bigint = current_change();
   begin
     update changes
-    set result = null
+    set key = null, fingerprint = null, result = null
     where
-      id in (
-        select change_id
-        from history
-        where owners @> array[target] and table_name in (select table_name from history_tables() where kind = 'user')
-      )
-      or caller_id is null
-        and endpoint = 'ops/undo'
-        and cast(result as text) ~ format('"(user/|userId"\W+)%s\M', target)
-      or record = 'user/' || target;
+      id <> deletion
+      and (
+        id in (
+          select change_id
+          from history join history_tables() using (table_name)
+          where owners @> array[target] and kind = 'user'
+        )
+        or record = 'user/' || target
+      );
     perform forget_record('user', target);
-    update changes set username = null where caller_id = target and caller_id > 0;
+    update changes
+    set key = null, fingerprint = null, username = null
+    where caller_id = target and caller_id > 0 and id <> deletion;
+    update changes set username = null where id = deletion and caller_id = target;
   end
 $$;
 

@@ -40,6 +40,7 @@ create function edit_user(request request, caller caller) returns outcome langua
       id = target
       and ((username, age_verified) is distinct from (fields.username, fields.age_verified) or has_changed());
     delete from user_locks where user_id = target and editor_id = caller.id;
-    return done(request, caller);
+    -- If nothing changed, only this says whose name the request's digest contains.
+    return done(request, caller, record => case when not has_changed() then 'user/' || target end);
   end
 $$;

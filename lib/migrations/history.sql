@@ -261,10 +261,25 @@ do $$
 $$;
 
 -- Takes a record's rows out of the history, but for those of elements that hold nothing but ids. What else their
--- statements did is inserted again.
+-- statements did is inserted again. Of operators' changes that touched the record, or whose result names it, the result
+-- goes, since those of undo and merge have texts.
 create or replace function forget_record(record_kind text, record_id bigint) returns void
   language sql
   as $$
+    update changes
+    set result = null
+    where
+      caller_id is null
+      and result is not null
+      and (
+        id in (
+          select change_id
+          from history join history_tables() using (table_name)
+          where owners @> array[record_id] and kind = record_kind
+        )
+        or cast(result as text) ~ format('"(%1$s/|%1$sId"\W+)%2$s\M', record_kind, record_id)
+      );
+
     with forgotten as (
       select change_id, id, place
       from changed_rows as row join history_tables() as listed using (table_name)

@@ -4,6 +4,7 @@ import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
 import { envelope, forbidden, invalidParameter, unauthorized } from "../support/envelope.ts";
+import { operate } from "../support/operate.ts";
 import { aSession, holderOf, type Person } from "../support/people.ts";
 import { tinyImage } from "../support/pictures.ts";
 import { aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
@@ -303,7 +304,23 @@ describe("Of a deleted user the ledger", () => {
     expect(await ofOthers()).toEqual(former);
   });
 
-  it("has what a repeated request about them needs", async () => {
+  it("has no digest of a request by them or about them, and none that changed nothing", async () => {
+    const path = { id: person.id };
+    const edit = (as: string, username: string) =>
+      stack.call("admin-users/edit", { as, path, body: { username }, headers: keyed(randomUUID()) });
+    const latest = await latestChange(stack.sql);
+    await edit(administrator.token, "Doomed III");
+    await edit(administrator.token, "Doomed III");
+    await edit(person.token, "Doomed IV");
+    const digests = () => stack.sql`select from changes where id > ${latest} and fingerprint is not null`;
+    expect(await digests()).toHaveLength(3);
+
+    await administrator.call("admin-users/delete", { path });
+
+    expect(await digests()).toEqual([]);
+  });
+
+  it("does not recognise a repeated request about them: it returns 404, and nothing changes", async () => {
     const request = { path: { id: person.id }, headers: keyed(randomUUID()) };
     const body = { username: randomUUID() };
     const send = async () =>
@@ -315,7 +332,40 @@ describe("Of a deleted user the ledger", () => {
     expect(await send()).toEqual([200, 200, 200]);
     await administrator.call("admin-users/delete", { path: { id: person.id } });
 
-    expect(await send()).toEqual([200, 200, 200]);
+    expect(await send()).toEqual([404, 404, 404]);
     await expectAgreement(stack);
   });
+
+  it("recognises the deletion itself", async () => {
+    const request = { path: { id: person.id }, headers: keyed(randomUUID()), as: person.token };
+
+    const deletions = [
+      await stack.call("admin-users/delete", request),
+      await stack.call("admin-users/delete", request),
+    ];
+
+    expect(statuses(deletions)).toEqual([200, 200]);
+  });
+});
+
+it("A record that is forgotten leaves no text in the results of merge and undo", async () => {
+  const text = `Unlawful ${randomUUID()}`;
+  const kept = await aContributor(stack.sql);
+  const merged = await aContributor(stack.sql, { last_name: text });
+  await stack.sql`
+    insert into contributor_descriptions (contributor_id, language, description, source)
+    values (${kept.id}, 'English', 'kept', ''), (${merged.id}, 'English', ${text}, '')
+  `;
+  await operate(stack, "ops-merge-contributors", { keep: kept.id, merge: [merged.id] });
+  await operate(stack, "ops-undo", { change: await latestChange(stack.sql) });
+  await operate(stack, "ops-undo", { change: await latestChange(stack.sql) });
+  const found = () => stack.sql`
+    select from (select result::text as text from changes union all select concat(before, after) from changed_rows) as each
+    where text like ${`%${text}%`}
+  `;
+  expect(await stack.sql`select from changes where result::text like ${`%${text}%`}`).not.toEqual([]);
+
+  for (const { id } of [kept, merged]) await stack.sql`select forget_record('contributor', ${id})`;
+
+  expect(await found()).toEqual([]);
 });
