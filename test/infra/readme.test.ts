@@ -185,7 +185,7 @@ const scripts: Readonly<Record<string, string>> = manifest.scripts;
 
 /** What a command of this project does not understand. */
 async function problemOf({ name, words }: { name: string; words: string[] }): Promise<string | undefined> {
-  const [, file] = /^node (\S+)$/.exec(scripts[name] ?? "") ?? [];
+  const [, file] = / (\S+\.ts)$/.exec(scripts[name] ?? "") ?? [];
   if (file === undefined) return `There is no command ${name}`;
   if (words.length === 0) return undefined;
   const { syntax } = await import(resolve(file));

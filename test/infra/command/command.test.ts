@@ -17,7 +17,7 @@ import { runProgram, runScript } from "../../support/script.ts";
 
 /** The commands that run a program of this project: name, and file. Those of aws-local have tests beside them. */
 const commands = Object.entries(manifest.scripts).flatMap(([name, script]) => {
-  const [, file] = /^node (\S+)$/.exec(script) ?? [];
+  const [, file] = / (\S+\.ts)$/.exec(script) ?? [];
   return file && !file.startsWith("infra/aws-local/")
     ? [[name === "start" ? "npm start" : `npm run ${name}`, file] as const]
     : [];
