@@ -38,22 +38,20 @@ export class Failure extends Error {
   }
 }
 
-/** How long loading a function may take (AWS, "Understanding the Lambda execution environment lifecycle"). */
-const loadingInMilliseconds = 10_000;
-
 /** Whether a debugger can attach to this process: then functions have no timeout, because of breakpoints. */
 export const isDebugged = inspector.url() !== undefined;
 
 /** V8 would let it grow to 48, in each of dozens of threads, and give nothing back. */
 const youngGenerationInMegabytes = 24;
 
-/** Starts a thread, which loads a function from its file. */
+/** Starts a thread, which loads a function from its file within a time. */
 export function openEnvironment(
   name: string,
   file: string,
   variables: Variables,
   { memoryInMegabytes = memoryInMegabytesDefault, imports = [], ...settings }: FunctionSettings,
   print: (level: LogLevel, text: string) => void,
+  loadingInMilliseconds: number,
 ) {
   const { NODE_COMPILE_CACHE: compileCache } = process.env;
   const { port1: port, port2 } = new MessageChannel();
@@ -110,12 +108,12 @@ export function openEnvironment(
   };
 
   /** Returns the function that ends the work. */
-  const begin = (next: Handlers<FromRuntime>, timeoutInMilliseconds: number) => {
-    const timeout = () => {
+  const begin = (next: Handlers<FromRuntime>, timeoutInMilliseconds: number, timeout: () => FunctionError) => {
+    const onTimeout = () => {
       void end();
-      fail(timeoutError(requestId, timeoutInMilliseconds));
+      fail(timeout());
     };
-    const timer = isDebugged ? undefined : setTimeout(timeout, timeoutInMilliseconds);
+    const timer = isDebugged ? undefined : setTimeout(onTimeout, timeoutInMilliseconds);
     handlers = next;
     port.ref();
     return () => {
@@ -128,7 +126,8 @@ export function openEnvironment(
   const load = async () => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const failed = (reason: FunctionError) => reject(new Failure(reason));
-    const finish = begin({ loaded: resolve, failed }, loadingInMilliseconds);
+    const timeout = () => loadingError(name, loadingInMilliseconds);
+    const finish = begin({ loaded: resolve, failed }, loadingInMilliseconds, timeout);
     return await promise.finally(finish);
   };
 
@@ -179,7 +178,8 @@ export function openEnvironment(
         done: finish,
       };
       requestId = invoke.requestId;
-      const done = begin(current, invoke.timeoutInMilliseconds);
+      const { timeoutInMilliseconds } = invoke;
+      const done = begin(current, timeoutInMilliseconds, () => timeoutError(requestId, timeoutInMilliseconds));
       send("invoke", invoke);
       Atomics.store(sent, 0, 1);
       Atomics.notify(sent, 0);
@@ -199,10 +199,19 @@ export function openEnvironment(
   };
 }
 
+const timedOut = "Sandbox.Timedout";
+
 const timeoutError = (requestId: string, milliseconds: number): FunctionError => ({
-  errorType: "Sandbox.Timedout",
+  errorType: timedOut,
   errorMessage: `RequestId: ${requestId} Error: Task timed out after ${(milliseconds / 1000).toFixed(2)} seconds`,
 });
+
+const loadingError = (name: string, milliseconds: number): FunctionError => ({
+  errorType: timedOut,
+  errorMessage: `The function ${name} was not loaded within ${milliseconds / 1000} seconds, because this machine is busy`,
+});
+
+export const hasTimedOut = (error: unknown): boolean => error instanceof Failure && error.reason.errorType === timedOut;
 
 /** Lambda's error for an environment that has ended unexpectedly. */
 function exitError(requestId: string, code: number, cause: Error | undefined): FunctionError {

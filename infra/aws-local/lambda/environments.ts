@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { type Environment, Failure } from "./environment.ts";
+import { type Environment, Failure, hasTimedOut } from "./environment.ts";
 import { TooManyRequests } from "./refusals.ts";
 import type { LambdaLimits } from "./settings.ts";
 
@@ -7,10 +7,15 @@ import type { LambdaLimits } from "./settings.ts";
 export type Environments = ReturnType<typeof openEnvironments>;
 
 export interface EnvironmentsOptions {
-  readonly limits: Pick<LambdaLimits, "environments" | "longInMilliseconds" | "gatewayInMilliseconds">;
+  readonly limits: Pick<
+    LambdaLimits,
+    "environments" | "longInMilliseconds" | "gatewayInMilliseconds" | "loadingInMilliseconds"
+  >;
+  /** Returns the function's own timeout. */
+  timeoutInMilliseconds(): number;
   /** Runs before the function is loaded. When it fails, loading fails. @returns the file to load */
   prepare(): Promise<string>;
-  open(file: string): Environment;
+  open(file: string, loadingInMilliseconds: number): Environment;
   /** Runs a work when fewer environments are being opened than there are processors. */
   whenProcessorFree<Result>(work: () => Promise<Result>): Promise<Result>;
 }
@@ -91,7 +96,16 @@ export function openEnvironments(options: EnvironmentsOptions) {
   };
 
   const load = async (file: string) => {
-    const environment = options.open(file);
+    try {
+      return await loadWithin(limits.loadingInMilliseconds, file);
+    } catch (error) {
+      if (!hasTimedOut(error)) throw error;
+      return await loadWithin(options.timeoutInMilliseconds(), file);
+    }
+  };
+
+  const loadWithin = async (milliseconds: number, file: string) => {
+    const environment = options.open(file, milliseconds);
     loading.add(environment);
     try {
       await environment.loaded;

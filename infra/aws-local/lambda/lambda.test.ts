@@ -241,6 +241,21 @@ describe("Execution environments of a function", () => {
   });
 });
 
+describe("A function that takes longer to load than Lambda allows at first", () => {
+  const limits = { loadingInMilliseconds: 1 };
+
+  it("is loaded again, within its own timeout", async () => {
+    expect(await (await start({ limits })).invoke("count", {})).toEqual({ result: 1 });
+  });
+
+  it("fails with its name if that is too short as well", async () => {
+    const lambda = await start({ limits, settingsOf: () => ({ timeoutInMilliseconds: 2 }) });
+
+    const errorMessage = "The function count was not loaded within 0.002 seconds, because this machine is busy";
+    expect(await lambda.invoke("count", {})).toMatchObject({ error: { errorType: "Sandbox.Timedout", errorMessage } });
+  });
+});
+
 describe("A function that changes while it opens", () => {
   it.each([
     ["is prepared again before it is loaded", undefined],

@@ -65,6 +65,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   const limits = { ...lambdaLimits, ...options.limits };
   const print: Print = options.print ?? ((level, text) => console[level](text));
   const settingsOf = options.settingsOf ?? ((): FunctionSettings => ({}));
+  const timeoutOf = (name: string) => settingsOf(name).timeoutInMilliseconds ?? limits.gatewayInMilliseconds;
   const files = await findBundles(options.outdir);
   const whenProcessorFree = openLimiter(availableParallelism());
   const environments = new Map(
@@ -73,11 +74,20 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
       openEnvironments({
         limits,
         whenProcessorFree,
+        timeoutInMilliseconds: () => timeoutOf(name),
         async prepare() {
           for (const each of settingsOf(name).imports ?? []) await import(each);
           return (await options.prepare?.(name)) ?? file;
         },
-        open: (prepared) => openEnvironment(name, prepared, options.variables ?? process.env, settingsOf(name), print),
+        open: (prepared, loadingInMilliseconds) =>
+          openEnvironment(
+            name,
+            prepared,
+            options.variables ?? process.env,
+            settingsOf(name),
+            print,
+            loadingInMilliseconds,
+          ),
       }),
     ]),
   );
@@ -89,7 +99,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
    */
   const timesOf = (name: string, waitedInMilliseconds: number) => {
     const { gatewayInMilliseconds } = limits;
-    const { timeoutInMilliseconds = gatewayInMilliseconds } = settingsOf(name);
+    const timeoutInMilliseconds = timeoutOf(name);
     const untilAnswered = gatewayInMilliseconds - waitedInMilliseconds;
     const isLong = timeoutInMilliseconds > gatewayInMilliseconds;
     const remainingInMilliseconds = isLong ? timeoutInMilliseconds : Math.min(timeoutInMilliseconds, untilAnswered);

@@ -30,6 +30,11 @@ export const lambdaLimits = {
   environments: 16,
   /** An invocation that has run for so long leaves its processor to another one. */
   longInMilliseconds: 500,
+  /**
+   * How long a function may take to load. A function that takes longer is loaded once more, within its own timeout (AWS,
+   * "Understanding the Lambda execution environment lifecycle").
+   */
+  loadingInMilliseconds: 10_000,
   /** How long API Gateway waits. An invocation that has waited for others for half of that time is throttled. */
   gatewayInMilliseconds: 29_000,
 };
