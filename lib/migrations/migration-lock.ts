@@ -7,6 +7,10 @@ import type { Migration } from "./tables/all.ts";
 /** A number that no other advisory lock of the database uses. */
 const migrationLock = 4_702_135;
 
+const changedFile =
+  "the file was changed after it had been applied. With `npm start` the data are of another commit: name another folder by \
+--data DIR, or delete `.local`";
+
 /** Runs a step of a migration in a transaction. There is one at a time; the others wait for the lock. */
 export const withMigrationLock = <Result>(work: (send: Send) => Promise<Result>): Promise<Result> =>
   transaction(async (send) => {
@@ -25,7 +29,7 @@ export const applyOnce = (migration: Migration, apply: (send: Send) => Promise<b
     const { name } = migration;
     const checksum = createHash("sha256").update(migration.text).digest("hex");
     const [row] = await send(sql`select checksum from migrations where name = ${name}::text`);
-    if (row && text(row, 0) !== checksum) throw new Error("the file was changed after it had been applied");
+    if (row && text(row, 0) !== checksum) throw new Error(changedFile);
     if (row) return false;
     if (!(await apply(send))) return undefined;
     await send(sql`insert into migrations (name, checksum) values (${name}::text, ${checksum}::text)`);
