@@ -21,6 +21,7 @@ import { newSecrets } from "../local/stage/secrets.ts";
 import { unknownNames } from "./names.ts";
 import { placeOf } from "./place.ts";
 import { outdatedFiles, type RecordedStatements, recordStatements } from "./statements.ts";
+import { unrecorded } from "./unrecorded.ts";
 
 /*
  * What only PostgreSQL finds in our SQL. It runs the migrations, creates the database functions, looks up all names in
@@ -47,7 +48,7 @@ async function findProblems(directory: string): Promise<readonly string[]> {
     async beforeOpen({ lambda, database: { adminUrl, serverUrl } }) {
       await migrate(lambda);
       problems = await withConnection(`${adminUrl}/${name}`, async (client) => {
-        const unknown = await unknownNamesIn(client);
+        const unknown = [...(await unknownNamesIn(client)), ...(await unrecorded(client))];
         await loadDemo(lambda, `${serverUrl}/${name}`).catch((error) => {
           if (unknown.length === 0) throw error;
         });

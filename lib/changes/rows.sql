@@ -188,7 +188,7 @@ create function described_rows(described bigint, behind bigint, rows_max bigint,
       when after is null and listed.owner <> 'id' then before - key_columns(table_name) - listed.owner
       else before
     end,
-    'after', after
+    'after', case when before is null then after - key_columns(table_name) - listed.owner else after end
   ) order by id, place), '[]')
   from
     (

@@ -83,8 +83,8 @@ create or replace function current_change() returns bigint
     end
   $$;
 
--- Tags that a hyphen ends are completed by these ids, of which there are none if only versions changed. A transaction
--- has at most fifty rows, or else the one row `everything`.
+-- Tags that a hyphen ends are completed by these ids, but not by that of an element without an owner. There are none if
+-- only versions changed. A transaction has at most fifty rows, or else the one row `everything`.
 create or replace function add_stale_tags(tags text[], ids bigint[]) returns void
   language plpgsql
   set enable_seqscan = off
@@ -96,7 +96,9 @@ create or replace function add_stale_tags(tags text[], ids bigint[]) returns voi
       insert into stale_tags (tag)
       select distinct case when tag like '%-' then tag || id else tag end
       from unnest(tags) as tag cross join unnest(ids) as id
-      where not exists (select from stale_tags where transaction = pg_current_xact_id() and tag = 'everything')
+      where
+        not exists (select from stale_tags where transaction = pg_current_xact_id() and tag = 'everything')
+        and (id is not null or tag not like '%-')
       limit 51
       on conflict do nothing;
       if (
@@ -110,98 +112,171 @@ create or replace function add_stale_tags(tags text[], ids bigint[]) returns voi
     end
   $$;
 
--- Behind each statement. The arguments are the owner's column, the columns of the primary key, those that are not
--- recorded, and the tags. A truncation is not recorded, and everything is stale; likewise what the owner of the
--- database loads with recording off, by the parameter colophon.recording. PostgreSQL lists the former and the latter
--- rows of an update in the same order. Each statement is kept simple, and its plan is kept: to begin one takes longer
--- than to run it.
-create or replace function record_rows() returns trigger
+-- The next four functions run behind each statement. Their arguments are the owner's column, the columns of the primary
+-- key, those that are not recorded, and the tags. The parameters are set for texts of values that do not depend on the
+-- session. Each statement in them is kept simple, and its plan is kept: to begin one takes longer than to run it. A
+-- statement that touches many rows is recorded by a thousand, since a JSON array cannot exceed 256 MB.
+
+-- A truncation is not recorded, and everything is stale; likewise what the owner of the database loads with recording
+-- off, by the parameter colophon.recording.
+create or replace function record_truncated() returns trigger
+  language plpgsql security definer
+  set search_path = public, pg_temp
+  as $$
+    begin
+      if tg_argv[3] <> '{}' then
+        perform add_stale_tags('{everything}', '{0}');
+      end if;
+      return null;
+    end
+  $$;
+
+create or replace function record_inserted() returns trigger
   language plpgsql security definer
   set search_path = public, pg_temp
   set timezone = 'UTC'
+  set extra_float_digits = 1
+  set intervalstyle = 'postgres'
+  set bytea_output = 'hex'
   set plan_cache_mode = force_generic_plan
   as $$
     declare
-      owner_column text;
-      key_columns text[];
-      ignored text[];
-      known text[];
-      tags text[];
-      old_rows jsonb[] = '{}';
-      new_rows jsonb[] = '{}';
+      owner_column text = tg_argv[0];
+      key_columns text[] = tg_argv[1];
+      ignored text[] = cast(tg_argv[2] as text[]) || text 'version';
+      tags text[] = tg_argv[3];
       touched bigint[];
-      recorded integer;
     begin
-      tags = tg_argv[3];
-      if tg_op = 'TRUNCATE'
-        or current_setting('colophon.recording', true) = 'off' and session_user = current_user
-      then
-        if tags <> '{}' then
-          perform add_stale_tags('{everything}', '{0}');
-        end if;
+      if current_setting('colophon.recording', true) = 'off' and session_user = current_user then
+        perform add_stale_tags('{everything}', '{0}') where tags <> '{}';
         return null;
       end if;
-      owner_column = tg_argv[0];
-      key_columns = tg_argv[1];
-      ignored = tg_argv[2];
-
-      if tg_op <> 'INSERT' then
-        old_rows = array(select to_jsonb(removed) - ignored from removed);
-      end if;
-      if tg_op <> 'DELETE' then
-        new_rows = array(select to_jsonb(added) - ignored from added);
-      end if;
-      if old_rows = new_rows then
-        return null;
-      end if;
-      if tg_op = 'UPDATE' then
-        insert into history (change_id, table_name, owners, keys, before, after)
+      for touched in
+        insert into history (change_id, table_name, owners, keys, after)
         select
-          current_change(), tg_table_name,
-          array_agg(cast(latter ->> owner_column as bigint)) || array_agg(cast(former ->> owner_column as bigint))
-            filter (where former -> owner_column <> latter -> owner_column),
-          jsonb_agg(to_jsonb(array(select latter -> name from unnest(key_columns) as name))), jsonb_agg(before),
-          jsonb_agg(after)
-        from
-          unnest(old_rows, new_rows) as row (former, latter)
-          cross join lateral (
-            select jsonb_object_agg(name, value) as before, jsonb_object_agg(name, latter -> name) as after
-            from jsonb_each(former) as field (name, value)
-            where value <> latter -> name and name <> 'version'
-          ) as changed
-        where not before ?| key_columns
-        having count(*) > 0
-        returning owners, jsonb_array_length(keys) into touched, recorded;
-        if recorded = cardinality(new_rows) then
-          perform add_stale_tags(tags, touched);
-          return null;
-        end if;
-        -- A row that gets another key is recorded as deleted and inserted.
-        select coalesce(array_agg(former), '{}'), coalesce(array_agg(latter), '{}') into old_rows, new_rows
-        from unnest(old_rows, new_rows) as row (former, latter)
-        where exists (select from unnest(key_columns) as name where former -> name <> latter -> name);
+          current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
+          jsonb_agg(to_jsonb(array(select row -> name from unnest(key_columns) as name))), jsonb_agg(row)
+        from (select to_jsonb(added) - ignored as row, (row_number() over () - 1) / 1000 as part from added) as inserted
+        group by part
+        returning owners
+      loop
+        perform add_stale_tags(tags, touched);
+      end loop;
+      return null;
+    end
+  $$;
+
+create or replace function record_deleted() returns trigger
+  language plpgsql security definer
+  set search_path = public, pg_temp
+  set timezone = 'UTC'
+  set extra_float_digits = 1
+  set intervalstyle = 'postgres'
+  set bytea_output = 'hex'
+  set plan_cache_mode = force_generic_plan
+  as $$
+    declare
+      owner_column text = tg_argv[0];
+      key_columns text[] = tg_argv[1];
+      ignored text[] = tg_argv[2];
+      tags text[] = tg_argv[3];
+      touched bigint[];
+    begin
+      if current_setting('colophon.recording', true) = 'off' and session_user = current_user then
+        perform add_stale_tags('{everything}', '{0}') where tags <> '{}';
+        return null;
       end if;
-      if old_rows <> '{}' then
+      for touched in
         insert into history (change_id, table_name, owners, keys, before)
         select
           current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
           jsonb_agg(to_jsonb(array(select row -> name from unnest(key_columns) as name))), jsonb_agg(row)
-        from unnest(old_rows) as row
-        returning touched || owners into touched;
-      end if;
-      if new_rows <> '{}' then
-        known = key_columns || owner_column || text 'version';
-        insert into history (change_id, table_name, owners, keys, after)
-        select
-          current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
-          jsonb_agg(to_jsonb(array(select row -> name from unnest(key_columns) as name))), jsonb_agg(row - known)
-        from unnest(new_rows) as row
-        returning touched || owners into touched;
-      end if;
-      perform add_stale_tags(tags, touched);
+        from (select to_jsonb(removed) - ignored as row, (row_number() over () - 1) / 1000 as part from removed) as gone
+        group by part
+        returning owners
+      loop
+        perform add_stale_tags(tags, touched);
+      end loop;
       return null;
     end
   $$;
+
+-- PostgreSQL lists the old and the new rows of an update in the same order.
+create or replace function record_updated() returns trigger
+  language plpgsql security definer
+  set search_path = public, pg_temp
+  set timezone = 'UTC'
+  set extra_float_digits = 1
+  set intervalstyle = 'postgres'
+  set bytea_output = 'hex'
+  set plan_cache_mode = force_generic_plan
+  as $$
+    declare
+      owner_column text = tg_argv[0];
+      key_columns text[] = tg_argv[1];
+      ignored text[] = tg_argv[2];
+      tags text[] = tg_argv[3];
+      old_rows jsonb[];
+      new_rows jsonb[];
+      touched bigint[];
+      part_size bigint;
+      recorded bigint = 0;
+    begin
+      if current_setting('colophon.recording', true) = 'off' and session_user = current_user then
+        perform add_stale_tags('{everything}', '{0}') where tags <> '{}';
+        return null;
+      end if;
+      old_rows = array(select to_jsonb(removed) - ignored from removed);
+      new_rows = array(select to_jsonb(added) - ignored from added);
+      if old_rows = new_rows then
+        return null;
+      end if;
+      for touched, part_size in
+        insert into history (change_id, table_name, owners, keys, before, after)
+        select
+          current_change(), tg_table_name,
+          array_agg(cast(new_row ->> owner_column as bigint)) || array_agg(cast(old_row ->> owner_column as bigint))
+            filter (where old_row -> owner_column <> new_row -> owner_column),
+          jsonb_agg(to_jsonb(array(select new_row -> name from unnest(key_columns) as name))), jsonb_agg(before),
+          jsonb_agg(after)
+        from
+          unnest(old_rows, new_rows) with ordinality as row (old_row, new_row, position)
+          cross join lateral (
+            select jsonb_object_agg(name, value) as before, jsonb_object_agg(name, new_row -> name) as after
+            from jsonb_each(old_row) as field (name, value)
+            where value <> new_row -> name and name <> 'version'
+          ) as changed
+        where not before ?| key_columns
+        group by (position - 1) / 1000
+        returning owners, jsonb_array_length(keys)
+      loop
+        recorded = recorded + part_size;
+        perform add_stale_tags(tags, touched);
+      end loop;
+      if recorded < cardinality(new_rows) then
+        perform add_stale_tags(tags, record_moved(tg_table_name, owner_column, key_columns, old_rows, new_rows));
+      end if;
+      return null;
+    end
+  $$;
+
+-- Records rows that got another key as deleted and inserted. Returns their owners, if there are such rows.
+create or replace function record_moved(
+  table_name text, owner_column text, key_columns text[], old_rows jsonb[], new_rows jsonb[]
+) returns bigint[] language sql set search_path = public, pg_temp as $$
+  insert into history (change_id, table_name, owners, keys, before, after)
+  select
+    current_change(), record_moved.table_name, array_agg(cast(row ->> owner_column as bigint)),
+    jsonb_agg(to_jsonb(array(select row -> name from unnest(key_columns) as name))), jsonb_agg(before), jsonb_agg(after)
+  from
+    unnest(old_rows, new_rows) as pair (old_row, new_row)
+    cross join lateral (
+      values (old_row, old_row, cast(null as jsonb)), (new_row, null, new_row - text 'version')
+    ) as half (row, before, after)
+  where exists (select from unnest(key_columns) as name where old_row -> name <> new_row -> name)
+  having count(*) > 0
+  returning owners
+$$;
 
 -- Each table has the triggers that the list and the catalogue of PostgreSQL say. Others are left as they are, since a
 -- new one waits for all transactions that write its table.
@@ -213,8 +288,12 @@ do $$
       select table_name, function, event
       from
         history_tables() as listed
+        cross join (
+          values ('insert', 'inserted'), ('update', 'updated'), ('delete', 'deleted'), ('truncate', 'truncated')
+        ) as recorded (event, participle)
         cross join lateral format(
-          'record_rows(%L, %L, %L, %L)',
+          'record_%s(%L, %L, %L, %L)',
+          participle,
           owner,
           key_columns(table_name),
           derived || array(
@@ -225,7 +304,6 @@ do $$
           ),
           tags
         ) as function
-        cross join unnest(array['insert', 'update', 'delete', 'truncate']) as event
       where
         not exists (
           select

@@ -60,7 +60,7 @@ create table history (
   owners bigint[] not null,
   keys jsonb not null, -- The values of the primary key of each row
   before jsonb, -- The values of each row; of an update those that changed; null of an insert
-  after jsonb, -- Likewise; null of a deletion
+  after jsonb, -- Likewise, of an insert without the version; null of a deletion
   primary key (change_id, id)
 );
 

@@ -88,7 +88,7 @@ describe("npm run check", () => {
     });
   });
 
-  it("finds names that do not exist, JSON with blanks and outdated statements, each at its place", async () => {
+  it("finds names that do not exist, what has no history, JSON with blanks and outdated statements", async () => {
     const inChange = await edit("lib/changes/edit-role.sql", "permission_id) select", "permision_id) select");
     const afterInto = await edit("lib/changes/link-identity.sql", "username) = identity", "usename) = identity");
     const inDeclaration = await edit("lib/changes/edit-user.sql", "request.target", "request.targett");
@@ -98,9 +98,16 @@ describe("npm run check", () => {
     const withBlanks = "(select json_agg(json_build_object('id', id)) from permissions) as";
     await edit("lib/queries/roles.ts", "_{permissions} as".replace("_", "$"), withBlanks);
 
+    await edit(
+      "lib/migrations/tables/11-roles.sql",
+      "",
+      "create table awards (id bigint primary key, contributor_id bigint references contributors on delete cascade);\n\n" +
+        "alter table contributors add ways jsonb, add marks int[];\n\n",
+    );
+
     const { code, complaint } = await runScript(join(project, "infra/check/database.ts"), [], { cwd: project });
 
-    const found = complaint.split("\n").filter((line) => /^(lib|functions)/.test(line));
+    const found = complaint.split("\n").filter((line) => /^(lib|functions|The)/.test(line));
     expect(code).toBe(1);
     expect(found.sort()).toEqual(
       [
@@ -109,6 +116,9 @@ describe("npm run check", () => {
         `${inDeclaration}: missing FROM-clause entry for table "request"`,
         `${inQuery}: column "webside" does not exist`,
         `${inFragment}: column "scop" does not exist`,
+        expect.stringMatching(/^The table awards leads to contributors, but is not in history_tables\(\)/),
+        "The history cannot hold values of contributors.marks exactly, since it is integer[]",
+        "The history cannot hold values of contributors.ways exactly, since it is jsonb",
         expect.stringMatching(/^functions\/admin-roles\/id\.ts returns JSON with blanks.*\{"id" : \d+\}/),
         "lib/queries/statements/admin-roles/id.sql is out of date: npm run statements",
         ...["admin-contributors", "admin-users", "contributors", "publishers"].map(

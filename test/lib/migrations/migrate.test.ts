@@ -239,11 +239,74 @@ create table publisher_relations (
     `;
     const since = { since: "1999-12-31" };
     expect(recorded).toEqual([
-      { owner: 2, key: [2, 1], before: null, after: since },
+      { owner: 2, key: [2, 1], before: null, after: { publisher_id: 2, relation_id: 1, ...since } },
       { owner: 2, key: [2, 1], before: since, after: { since: null } },
     ]);
     const tags = await sql`select tag from stale_tags group by transaction, tag order by transaction desc limit 2`;
     expect(tags).toEqual([{ tag: "publisher-2" }, { tag: "publisher-2" }]);
+  });
+
+  describe("with other elements of publishers", () => {
+    const recorded = () => sql`
+      select owner::int, key, before, after
+      from changed_rows
+      where table_name = 'publisher_descriptions'
+      order by change_id, id, place
+    `;
+
+    beforeAll(async () => {
+      const text = `drop table publisher_descriptions;
+
+create table publisher_descriptions (
+  id bigint primary key,
+  publisher_id bigint references publishers on delete cascade,
+  weight double precision,
+  lasted interval,
+  bytes bytea
+);`;
+      await migrateTo({ name: "91-descriptions", path: "91-descriptions.sql", text });
+      await sql`insert into publishers (id, name, slug) overriding system value values (71, 'C', 'c')`;
+    });
+
+    beforeEach(async () => {
+      await sql`delete from publisher_descriptions`;
+      await sql`delete from history`;
+      await sql`delete from stale_tags`;
+    });
+
+    it("records values alike, whatever the session has set, of an insertion as of a deletion", async () => {
+      await sql.begin(async (transaction) => {
+        await transaction.query(
+          "set local extra_float_digits = -10; set local intervalstyle = sql_standard; set local bytea_output = escape",
+        );
+        await transaction`insert into publisher_descriptions values (1, 71, 0.1::float8 + 0.2::float8, '1 day 2 hours', '\\xff')`;
+      });
+      await sql`delete from publisher_descriptions`;
+
+      const row = { id: 1, publisher_id: 71, weight: 0.1 + 0.2, lasted: "1 day 02:00:00", bytes: "\\xff" };
+      expect(await recorded()).toEqual([
+        { owner: 71, key: [1], before: null, after: row },
+        { owner: 71, key: [1], before: row, after: null },
+      ]);
+    });
+
+    it("records one that belongs to no publisher, which makes only lists stale", async () => {
+      await sql`insert into publisher_descriptions (id) values (2)`;
+
+      expect(await recorded()).toMatchObject([{ owner: null, key: [2] }]);
+      expect(await sql`select tag from stale_tags`).toEqual([]);
+    });
+
+    it("records a statement that touches many by a thousand, since an array has a longest size", async () => {
+      await sql`insert into publisher_descriptions (id, publisher_id) select id, 71 from generate_series(1, 2500) as id`;
+      await sql`update publisher_descriptions set weight = 1`;
+      await sql`delete from publisher_descriptions`;
+
+      expect(await sql`select count(*)::int, max(cardinality(owners))::int from history group by change_id`).toEqual(
+        Array.from({ length: 3 }, () => ({ count: 3, max: 1_000 })),
+      );
+      expect(await recorded()).toHaveLength(7_500);
+    });
   });
 
   describe("that is slow", () => {
