@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { log, serializeError } from "./log.ts";
+import { ContractError } from "./response.ts";
 
 /** A reader takes at least so much within these seconds, as long as there is something to take. */
 const readerBytesMin = 1_000_000;
@@ -29,8 +30,10 @@ export function deliver(event: APIGatewayProxyEvent, content: Readable, deadline
         }
       }
     } catch (error) {
-      // A time-out or a slow reader may be the client's fault, anything else is not. A timer may fire a millisecond early.
-      const isWarning = error instanceof BrokenOff || performance.now() + 1 >= deadline;
+      // A time-out, a slow reader and a logout meanwhile may be the client's fault, anything else is not. A timer may
+      // fire a millisecond early.
+      const isRefused = error instanceof ContractError && error.status < 500;
+      const isWarning = isRefused || error instanceof BrokenOff || performance.now() + 1 >= deadline;
       log(event, isWarning ? "warn" : "error", { broken: true, error: serializeError(error) });
       throw error;
     }

@@ -13,7 +13,7 @@ import { useAdministrator } from "../support/callers.ts";
 import { aContributor, addLongContributors, aPublisher } from "../support/catalogue.ts";
 import type { Sql } from "../support/database.ts";
 import { envelope } from "../support/envelope.ts";
-import { aUser } from "../support/people.ts";
+import { anAdministrator, aUser } from "../support/people.ts";
 import { aRole, give } from "../support/records.ts";
 import { type Stack, useStack } from "../support/stack.ts";
 import { broken as failure } from "../support/unchanged.ts";
@@ -173,6 +173,18 @@ describe("A long list", () => {
       const encoding = "Accept-Encoding" in headers ? headers["Accept-Encoding"] : undefined;
       expect(JSON.parse(textOf(await buffer(body), encoding))).toMatchObject({ max, to: max });
       expect(stack.dataApi.calls.length).toBeGreaterThan(callsBefore);
+    });
+
+    it("breaks off with a warning for a caller who is logged out meanwhile", async () => {
+      const { id, token } = await anAdministrator(stack.sql);
+      const body = await begin(stack, "admin-users-list", { Cookie: `refreshToken=${token}` }, usersEvent);
+      await settled();
+
+      await administrator.call("admin-users/logout", { path: { id } });
+
+      await expect(buffer(body)).rejects.toThrow();
+      expect(broken("admin-users-list")).toMatchObject([{ level: "warn", error: { name: "ContractError" } }]);
+      await stack.sql`delete from users where id = ${id}`;
     });
 
     it("breaks off for visitors when its next page does not come, and goes on waiting for the panel", async () => {
