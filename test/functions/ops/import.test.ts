@@ -211,7 +211,7 @@ describe("A line is refused, and the others are done:", () => {
     [somebody({ client: 99 }), "client", unknown],
     [somebody({ image: "avatars/tezuka.webp" }), "image", another],
     [somebody({ image: "profiles/one.webp" }), "image", another],
-    [somebody({ image: "avatars/tezuka-256.webp" }), "image", expect.stringContaining("not that of a small picture")],
+    [somebody({ image: "avatars/tezuka-256.webp" }), "image", "not that of a small picture"],
     [somebody({ image: "avatars/gone.webp" }), "image", "this image is about to be removed"],
     [publisher("p2", { image: "avatars/tezuka.webp" }), "image", another],
     [work({ volumes: [{ number: 1 }, { number: 2, cover: "covers/astro-1.webp" }] }), "volumes.1.cover", another],
