@@ -1,14 +1,30 @@
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, globSync, readdirSync, rmSync } from "node:fs";
-import { readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { access, constants, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes } from "node:fs/promises";
 import { extname, join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
-const cache = join(root, "node_modules/.cache/colophon");
+let cache = join(root, "node_modules/.cache/colophon");
 /** Of one name: one for each of two branches. */
 const keptMax = 2;
 const unusedInMilliseconds = 10 * 60_000;
 const touchInMilliseconds = 60_000;
+
+/**
+ * Keeps the folders of this process elsewhere if this user cannot write to the project.
+ * @param folder where bundles find the project's packages, too
+ */
+export async function moveUnwritableCache(folder: string): Promise<void> {
+  try {
+    await mkdir(cache, { recursive: true });
+    await access(cache, constants.W_OK);
+  } catch {
+    cache = folder;
+    await mkdir(cache, { recursive: true });
+    await rm(join(cache, "node_modules"), { force: true });
+    await symlink(join(root, "node_modules"), join(cache, "node_modules"));
+  }
+}
 
 /**
  * A folder that is made from files of the project, and made again when one of them has changed. Earlier ones are removed

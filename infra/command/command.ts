@@ -100,13 +100,16 @@ type SystemError = NodeJS.ErrnoException & {
 /** Errors of the operating system, by their codes. */
 const sentences: Readonly<Record<string, (error: SystemError) => string>> = {
   EACCES: ({ path }) => `You may not read or write ${path}`,
+  EADDRINUSE: ({ port }) => `Port ${port} is taken`,
   ECONNREFUSED: ({ address, port }) => `Nothing listens on ${address}:${port}`,
   EEXIST: ({ path }) => `${path} exists already`,
   EISDIR: ({ dest, path = "The path" }) => `${dest ?? path} is a directory, not a file`,
   ENOENT: ({ path, syscall = "" }) =>
     syscall.startsWith("spawn") ? `There is no program ${path}` : `There is no file or directory ${path}`,
+  ENOSPC: ({ path }) => `No space is left on the file system${path ? ` of ${path}` : ""}`,
   ENOTDIR: ({ path }) => `${path} is not in a directory`,
   ENOTFOUND: ({ hostname }) => `There is no host ${hostname}`,
+  EROFS: ({ path }) => `The file system of ${path} is read-only`,
 };
 
 /** @throws {UsageError} if a command does not understand these words */

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isAmong, isOrigin } from "../../lib/http/origins.ts";
 import type { PageHandler } from "../aws-local/api-gateway/server.ts";
@@ -50,7 +50,6 @@ export async function startService(options: ServiceOptions) {
   const { port, directory, uploads, report } = options;
   // Before anything else: if another local service has the port, its files are in use.
   if (!(await isFree(port))) throw new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`);
-  await mkdir(directory, { recursive: true });
   const { outdir } = await cachedBuild();
   const database = await findDatabase(options);
   const url = `http://localhost:${port}`;
@@ -98,7 +97,7 @@ export async function startService(options: ServiceOptions) {
         printRequests,
         reportForeignOrigins(allowedOrigins, report),
         options.panel === undefined ? docs("here", url) : docs("at the panel"),
-        providerPages({ url, clientSecret: texts[signInArns.client] ?? "", users }),
+        await providerPages({ url, clientSecret: texts[signInArns.client] ?? "", users }),
         drawingPages(options.empty ? [] : [...covers(catalogue), ...(uploads ? [] : avatars(catalogue))]),
         ...(uploads && s3Url ? [imagePages(s3Url, key)] : []),
       ];

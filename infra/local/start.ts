@@ -1,8 +1,9 @@
+import { access, constants, mkdir } from "node:fs/promises";
 import inspector from "node:inspector";
 import module from "node:module";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { isOrigin } from "../../lib/http/origins.ts";
-import { compileCache } from "../build/cached-folder.ts";
+import { compileCache, moveUnwritableCache } from "../build/cached-folder.ts";
 import { messageOf, runCommand, UsageError } from "../command/command.ts";
 import { confirm } from "../command/confirm.ts";
 import { print } from "../command/print.ts";
@@ -68,6 +69,27 @@ function stopOnSignals(service: LocalService): void {
   process.once("SIGINT", stop).once("SIGTERM", stop);
 }
 
+/** @throws if this user cannot write to the directory of all data */
+async function openDirectory(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true });
+    await access(directory, constants.W_OK);
+  } catch (cause) {
+    throw new Error(`${messageOf(cause)}. Name another directory for the data: npm start -- --data DIR`, { cause });
+  }
+}
+
+const defaultPort = "3000";
+
+/** What commands need to find the service. */
+function whereabouts(url: string, directory: string): string {
+  const flags = [
+    ...(new URL(url).port === defaultPort ? [] : [`--url ${url}`]),
+    ...(resolve(directory) === localDirectory ? [] : [`--data '${resolve(directory)}'`]),
+  ];
+  return flags.length > 0 ? ` -- NAME ${flags.join(" ")}` : "";
+}
+
 function welcome({ url, users }: LocalService, directory: string): string {
   const tokens = users.map(({ token, description }) => `\n    ${token.padEnd(22)}${description}`);
   const none = "\n    none yet; npm run invoke -- ops/create-user, then ops/issue-refresh-token, makes one";
@@ -80,10 +102,10 @@ and shows its interface on ${url}/docs
 
   Sign in: ${url}/sign-in
 
-  Tokens, for this machine only:${tokens.join("") || none}
+  Tokens, for this machine only; the next start renews one that was signed out:${tokens.join("") || none}
 
-  Functions are invoked by npm run invoke, or by the AWS CLI with
-    AWS_SHARED_CREDENTIALS_FILE=${join(directory, "credentials")}
+  Functions are invoked by npm run invoke${whereabouts(url, directory)}, or by the AWS CLI with
+    AWS_SHARED_CREDENTIALS_FILE=${resolve(directory, "credentials")}
 
   Try:
     curl '${url}/contributors?client=1&limit=3'${users.length > 0 ? forUsers : ""}
@@ -91,7 +113,7 @@ and shows its interface on ${url}/docs
 }
 
 const flags = {
-  port: { type: "string", default: "3000" },
+  port: { type: "string", default: defaultPort },
   data: { type: "string", default: localDirectory },
   database: { type: "string" },
   create: { type: "boolean", default: false },
@@ -128,6 +150,8 @@ if (import.meta.main) {
     const { inspect } = values;
     // Before the service is loaded, which looks whether a debugger can attach.
     if (inspect !== undefined) openInspector(numberOf("inspect", inspect, 0, 65_535));
+    await openDirectory(values.data);
+    await moveUnwritableCache(resolve(values.data, "cache"));
     // Node keeps what it compiles, types stripped, for its threads and for the next start.
     process.env.NODE_COMPILE_CACHE ??= compileCache();
     module.enableCompileCache?.();

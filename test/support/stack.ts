@@ -124,7 +124,7 @@ export async function startStack({
       invokeApi(lambda, key),
       ...(s3 ? [imagePages(s3.url, key)] : []),
       ...(typeof signIn === "object"
-        ? [providerPages({ url, clientSecret: texts[signInArns.client] ?? "", users: signIn })]
+        ? [await providerPages({ url, clientSecret: texts[signInArns.client] ?? "", users: signIn })]
         : []),
     ],
   });

@@ -26,15 +26,11 @@ export const providerPath = "/provider";
 
 /**
  * A provider of OpenID Connect for this machine (oidc-provider), without passwords: people choose who they are.
- * It is loaded with the first request, so that it does not delay the start.
+ * It is loaded before the service opens: functions do not wait long for a provider.
  */
-export function providerPages(options: ProviderOptions): PageHandler {
-  let opened: Promise<PageHandler> | undefined;
-  return async (request, response) => {
-    if (!request.url?.startsWith(`${providerPath}/`)) return false;
-    opened ??= open(options);
-    return await (await opened)(request, response);
-  };
+export async function providerPages(options: ProviderOptions): Promise<PageHandler> {
+  const respond = await open(options);
+  return (request, response) => (request.url?.startsWith(`${providerPath}/`) ? respond(request, response) : false);
 }
 
 async function open(options: ProviderOptions): Promise<PageHandler> {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readFile } from "node:fs/promises";
-import { connect } from "node:net";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { ReadStream } from "node:tty";
@@ -69,6 +69,16 @@ describe("Every command", () => {
   });
 });
 
+async function listenTwice(): Promise<unknown> {
+  const first = createServer().listen(0, "127.0.0.1");
+  await once(first, "listening");
+  const [error] = await once(createServer().listen(first.address()), "error");
+  first.close();
+  return error;
+}
+
+const systemError = (code: string) => Object.assign(new Error(code), { code, path: "/some/file" });
+
 it.each<[string, () => Promise<unknown>, string]>([
   [
     "ECONNREFUSED",
@@ -80,6 +90,9 @@ it.each<[string, () => Promise<unknown>, string]>([
   ["EEXIST", () => mkdir("infra"), "infra exists already"],
   ["EISDIR", () => readFile("infra"), "The path is a directory, not a file"],
   ["ENOTDIR", () => readFile("package.json/x"), "package.json/x is not in a directory"],
+  ["EADDRINUSE", listenTwice, "Port "],
+  ["ENOSPC", () => writeFile("/dev/full", "text"), "No space is left on the file system"],
+  ["EROFS", async () => systemError("EROFS"), "The file system of /some/file is read-only"],
   ["zod", async () => z.safeParse(z.object({ a: z.number() }), { a: "b" }).error, "Unexpected response: a: "],
 ])("An error of the system is a sentence: %s", async (_, fail, sentence) => {
   expect(messageOf(await fail().catch((error) => error))).toContain(sentence);

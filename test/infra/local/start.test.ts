@@ -40,6 +40,7 @@ describe("npm start", () => {
     const urls = [...output.matchAll(/curl .*'(http\S+)'/g)].map(([, url]) => new URL(url ?? ""));
     expect(urls).toHaveLength(3);
     expect(output).toMatch(/local-administrator.*local-editor.*local-reader/s);
+    expect(output).toContain(`npm run invoke -- NAME --url ${service.url} --data '${where.directory}'`);
     for (const { pathname, search } of urls) expect((await call(pathname + search)).status, pathname).toBe(200);
   });
 
@@ -98,6 +99,13 @@ describe("npm start", () => {
     expect(output.match(/^.* works again.*$/gm)).toEqual(["local-editor works again: its session had been ended"]);
     expect(output).toMatch(/local-administrator .*local-editor .*local-reader /s);
     expect((await call("/admin-contributors?client=1", {}, "local-editor")).status).toBe(200);
+  });
+
+  it("names another way where the data cannot be", async () => {
+    const { code, complaint } = await start("--port", `${await freePort()}`, "--data", "package.json/data");
+
+    const sentence = /^package.json\/data is not in a directory. Name another directory .*: npm start -- --data DIR\n$/;
+    expect([code, complaint]).toEqual([1, expect.stringMatching(sentence)]);
   });
 
   it("stops on SIGTERM", async () => {
