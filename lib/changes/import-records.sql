@@ -73,7 +73,7 @@ create function add_records(target text, rows import_row[]) returns void languag
       with alias as materialized (
         select
           line,
-          string_agg(name_key(coalesce(object ->> 'name', object ->> 'title')), chr(10) order by place) as alias_keys
+          string_agg(search_key(coalesce(object ->> 'name', object ->> 'title')), chr(10) order by place) as alias_keys
         from unnest(rows)
         where table_name like '%\_aliases'
         group by line

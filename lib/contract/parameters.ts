@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { invalid } from "./errors.ts";
 import { language } from "./languages.ts";
 import { isName, isVisible } from "./names.ts";
+import { searchOf } from "./search.ts";
 
 export const nameLengthMax = 255;
 const textLengthMax = 20_000;
@@ -90,31 +91,8 @@ const nonEmptyText = z.string().check(z.minLength(1), z.maxLength(nameLengthMax)
 
 export const slug = z.pipe(z.string().check(z.minLength(1)), orNull(nonEmptyText));
 
-/** The words of a search, split where `name_key` has a blank, without what it leaves out. */
-const wordsOf = (search: string): readonly string[] =>
-  search
-    .normalize("NFKD")
-    .replace(/[\u0300-\u036f\p{Join_Control}\p{Variation_Selector}]/gu, "")
-    .split(/[ \t\n\v\f\r]+/)
-    .filter((word) => word !== "");
-
-/** A pasted title has room. */
-const searchWordsMax = 16;
-
-/** The words to search for. A text without any counts as absent, as an empty one does (lib/http/input.ts). */
-export const search = z.optional(
-  mapped(
-    z.string().check(
-      z.maxLength(nameLengthMax),
-      storable,
-      z.refine((text) => wordsOf(text).length <= searchWordsMax),
-    ),
-    (text) => {
-      const words = wordsOf(text);
-      return words.length > 0 ? words : undefined;
-    },
-  ),
-);
+/** What to search for. A text without any word counts as absent, as an empty one does (lib/http/input.ts). */
+export const search = z.optional(mapped(z.string().check(z.maxLength(nameLengthMax), storable), searchOf));
 
 /** The greatest `limit` of a page. With a greater one, or none, a list counts as whole: caches and the firewall differ. */
 export const pageLimitMax = 999;

@@ -6,7 +6,7 @@ import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
 import { catalogueOrders, countOf, type Order, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
-import { isScanned, isSelective, nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
+import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
 
 type Input = Filters<typeof listContributors>;
@@ -29,20 +29,18 @@ export function listOf(
   { subject, filter = empty, fields, optional, joined = empty }: Shown,
 ): ListQuery {
   const { column, by } = catalogueOrders[order];
+  const { lookup, condition } = searchPlan(search, keys);
+  const plan = lookup === "index" ? foundByIndex(client) : foundInOrder(client);
   return {
-    found: sql`
-      select id, scope, ${column} as key
-      from contributors
-      where ${filter} ${nameMatches(search, client)}
-    `,
-    sortInMemory: isSelective(search),
-    countsFirst: isScanned(search),
-    max: search === undefined ? countOf(subject, sql`0, ${client}::bigint`) : countFound(search, client),
+    found: sql`select id, scope, ${column} as key from contributors where ${filter} ${plan.filter} ${condition}`,
+    sortInMemory: lookup === "index",
+    countsFirst: lookup === "scan",
+    max: lookup === "none" ? countOf(subject, sql`0, ${client}::bigint`) : plan.count,
     optional,
     page: (batch) => sql`
       select ${fields}
       from
-        ${pageOf(candidates(search, client, catalogueOrders[order], batch), catalogueOrders[order], batch)} as page
+        ${pageOf(plan.candidates(catalogueOrders[order], batch), catalogueOrders[order], batch)} as page
         join contributors using (id)
         ${joined}
       order by ${by}
@@ -81,34 +79,33 @@ export const list = ({ include = [], ...input }: Input): ListQuery =>
     `,
   });
 
+/** The indexes by name have the keys, too, if they are not too long, so that they alone are read for a letter. */
+const keys = {
+  ...keysOf(sql`contributors`),
+  scanned: sql`coalesce(contributors.short_search_keys, long_search_keys(contributors.id))`,
+};
+
+/** Few are found, all at once; those of other clients are skipped. */
+const foundByIndex = (client: number) => ({
+  filter: sql`scope in (0, ${client}::bigint) and`,
+  count: sql`select count(*) from found`,
+  candidates: ({ isAfter }: Order, { after }: Batch) =>
+    sql`(select id, key from found where ${isAfter(after)}) as candidates`,
+});
+
 /**
- * Whether a contributor's name and aliases contain the words. If few are found, those of other clients are skipped at
- * once; otherwise the page reads each scope on its own, and PostgreSQL plans it faster without the condition.
+ * As many as a batch may need: an index-only scan reads the shared and the client's own ones in order, and the two are
+ * merged; by one select PostgreSQL would read and sort all. It would count in the table, too, which takes longer than in
+ * the index.
  */
-const nameMatches = (search: Search, client: number): Sql => sql`
-  ${isSelective(search) ? sql`scope in (0, ${client}::bigint) and` : empty} ${namesContain(names, search)}
-`;
-
-/** The indexes by name have aliases, too, if they are not too long, so that they alone are read for a letter. */
-const names = nameAndAliases(
-  sql`contributors`,
-  sql`coalesce(contributors.short_alias_keys, long_alias_keys(contributors.id))`,
-);
-
-/**
- * Those that are found, as many as a batch may need: all, if they are few. Otherwise an index-only scan reads the shared
- * and the client's own ones in order, and the two are merged; by one select PostgreSQL would read and sort all.
- */
-function candidates(search: Search, client: number, { by, isAfter }: Order, batch: Batch): Sql {
-  const { after, offset, limit, limitMax } = batch;
-  if (isSelective(search)) return sql`(select id, key from found where ${isAfter(after)}) as candidates`;
-  const most = offset === 0 ? limitMax : sql`${limit + offset}::bigint`;
-  return inEachScope(sql`id, key`, client, sql`and ${isAfter(after)} order by ${by} limit ${most}`);
-}
-
-/** How many are found: by scope, too, or PostgreSQL would read the table, which takes longer than the index. */
-const countFound = (search: Search, client: number): Sql =>
-  sql`select count(*) from ${isSelective(search) ? sql`found` : inEachScope(empty, client)}`;
+const foundInOrder = (client: number) => ({
+  filter: empty,
+  count: sql`select count(*) from ${inEachScope(empty, client)}`,
+  candidates({ by, isAfter }: Order, { after, offset, limit, limitMax }: Batch) {
+    const most = offset === 0 ? limitMax : sql`${limit + offset}::bigint`;
+    return inEachScope(sql`id, key`, client, sql`and ${isAfter(after)} order by ${by} limit ${most}`);
+  },
+});
 
 /** What is found of the shared ones, and of the client's own. */
 const inEachScope = (fields: Sql, client: number, first = empty): Sql => sql`

@@ -6,16 +6,17 @@ import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
 import { catalogueOrders, countOf, pageOfFound } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
-import { nameAndAliases, namesContain } from "./fragments/search.ts";
+import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
 /** Publishers of all clients; by default in the order in which they were added. */
 export function list({ search, order = "added-asc" }: Filters<typeof listPublishers>): ListQuery {
   const { column, by } = catalogueOrders[order];
+  const { lookup, condition } = searchPlan(search, keysOf(sql`publishers`));
   return {
-    found: sql`select *, ${column} as key from publishers where ${namesContain(nameAndAliases(sql`publishers`), search)}`,
-    sortInMemory: search !== undefined,
-    max: search === undefined ? countOf("publishers", sql`0`) : sql`select count(*) from found`,
+    found: sql`select *, ${column} as key from publishers where ${condition}`,
+    sortInMemory: lookup !== "none",
+    max: lookup === "none" ? countOf("publishers", sql`0`) : sql`select count(*) from found`,
     page: (batch) => sql`
       select
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,

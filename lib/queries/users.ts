@@ -5,7 +5,7 @@ import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl, instant, record, records } from "./fragments/json.ts";
 import { ascending, countOf, descending, pageOfFound } from "./fragments/lists.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
-import { isScanned, isSelective, namesContain, type Search } from "./fragments/search.ts";
+import { keysOf, type SearchPlan, searchPlan } from "./fragments/search.ts";
 
 const orders = {
   "name-asc": ascending(sql`username_key`, sql`text`),
@@ -19,12 +19,13 @@ const orders = {
  */
 export function list({ order, search, role }: Filters<typeof listUsers>): ListQuery {
   const { column, by } = orders[order];
+  const plan = searchPlan(search, keysOf(sql`users`));
   const count = role === undefined ? countOf("users", sql`0`) : countOf("users of role", sql`${role}::bigint`);
   return {
-    found: matching(search, role, column),
-    sortInMemory: isSelective(search),
-    countsFirst: isScanned(search),
-    max: search === undefined ? count : sql`select count(*) from found`,
+    found: matching(plan, role, column),
+    sortInMemory: plan.lookup === "index",
+    countsFirst: plan.lookup === "scan",
+    max: plan.lookup === "none" ? count : sql`select count(*) from found`,
     page: (batch) => sql`
       select
         id, slug, username, age_verified, coalesce(${imageUrl(sql`image`)}, '') as profile_image,
@@ -38,13 +39,14 @@ export function list({ order, search, role }: Filters<typeof listUsers>): ListQu
 }
 
 /** The table of users' roles has their sort keys, too. So the users of a rare role are found without the others. */
-function matching(search: Search, role: number | null | undefined, key: Sql): Sql {
-  const hasName = namesContain({ indexed: sql`username_key`, scanned: sql`username_key` }, search);
-  if (role === undefined) return sql`select id, ${key} as key from users where ${hasName}`;
+function matching({ lookup, condition }: SearchPlan, role: number | null | undefined, key: Sql): Sql {
+  if (role === undefined) return sql`select id, ${key} as key from users where ${condition}`;
   const members = sql`from user_roles where role_id = ${role}::bigint`;
-  return isSelective(search)
-    ? sql`select id, ${key} as key from users where ${hasName} and id in (select user_id ${members})`
-    : sql`select user_id as id, ${key} as key ${members} and ${hasName}`;
+  const ofRole = sql`select user_id as id, ${key} as key ${members}`;
+  if (lookup === "none") return ofRole;
+  return lookup === "index"
+    ? sql`select id, ${key} as key from users where ${condition} and id in (select user_id ${members})`
+    : sql`${ofRole} and (select ${condition} from users where id = user_id)`;
 }
 
 const rolesWith = (description: Sql): Sql =>

@@ -4,7 +4,7 @@ import type { Filters } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
 import { catalogueOrders, pageOfFound } from "./fragments/lists.ts";
-import { nameAndAliases, namesContain } from "./fragments/search.ts";
+import { keysOf, searchPlan } from "./fragments/search.ts";
 
 export type WorksInput = Filters<typeof listWorks>;
 
@@ -30,7 +30,7 @@ export function relatedWorks(
         maker.id = ${id}::bigint
         and maker.scope in (0, ${client}::bigint)
         and series.scope in (0, ${client}::bigint)
-        and ${namesContain(nameAndAliases(sql`series`), search)}
+        and ${searchPlan(search, keysOf(sql`series`)).condition}
     `,
     sortInMemory: true,
     max: sql`select count(*) from found`,

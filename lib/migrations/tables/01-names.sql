@@ -1,5 +1,3 @@
-create extension if not exists pg_trgm;
-
 -- Joiners and variation selectors, which are invisible. Names compare and are found without them.
 create function without_joiners(value text) returns text
   language sql immutable strict parallel safe
@@ -7,7 +5,7 @@ create function without_joiners(value text) returns text
     value, '[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]', '', 'g'
   );
 
--- Names order and search by this key: no case, no accents, single spaces. It uses PostgreSQL's own Unicode tables and
+-- Names order by this key: no case, no accents, single spaces. It uses PostgreSQL's own Unicode tables and
 -- the collation "C", so that every machine orders alike, whatever its locale.
 -- PL/pgSQL keeps the plans of its expressions, as long as the search path stays the same, whereas PostgreSQL reads the
 -- body of an SQL function again for each statement that stores or indexes its result. Most names are plain ASCII and
@@ -28,13 +26,102 @@ create function name_key(value text) returns text
     end
   $$;
 
--- What a name that contains the search is like; %, _ and \ in the search are plain characters.
-create function containing(search text) returns text
-  language sql immutable strict parallel safe
-  return '%' || regexp_replace(name_key(search), '([\\%_])', '\\\1', 'g') || '%';
+-- Names are searched by this key: compatibility forms and case are folded, accents of Latin, Greek and Cyrillic and points
+-- of Hebrew and Arabic are removed, and so are invisible characters; letters of the Arabic script that are typed for one
+-- another are one letter, as are hiragana and katakana. Only letters, marks and digits remain, without blanks. A name
+-- that has none of these is its own key. Vowels of Indic scripts and the voicing of kana are marks that remain.
+create function search_key(value text) returns text
+  language plpgsql immutable strict parallel safe
+  set search_path = public, pg_temp
+  as $$
+    declare
+      folded text;
+      key text;
+    begin
+      if octet_length(value) = length(value) then
+        folded = lower(value collate "C");
+        key = regexp_replace(folded collate "C", '[^a-z0-9]', '', 'g');
+      else
+        folded = regexp_replace(
+          value collate "C",
+          '[\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f'
+          '\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd'
+          '\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]',
+          '', 'g'
+        );
+        folded = regexp_replace(
+          normalize(folded, nfkd) collate "C",
+          '[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u0483-\u0489\ua66f-\ua672'
+          '\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7'
+          '\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0897-\u089f\u08ca-\u08e1\u08e3-\u08ff]',
+          '', 'g'
+        );
+        folded = translate(casefold(folded collate pg_unicode_fast), 'øłđħıðŧ', 'oldhidt');
+        folded = replace(replace(replace(folded, 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th');
+        if folded collate "C" ~ '[\u0600-\u06ff]' then
+          folded = translate(
+            folded, U&'\0649\06CC\06D0\06A9\0629\06D5\06C1\06BE\06C0\06C2\06C3\0671',
+            U&'\064A\064A\064A\0643\0647\0647\0647\0647\0647\0647\0647\0627'
+          );
+        end if;
+        if folded collate "C" ~ '[\u3041-\u3096\u309d]' then
+          folded = translate(
+            folded,
+            'ぁあぃいぅうぇえぉおかきくけこさしすせそたちっつてとなにぬねのはひふへほまみむめもゃやゅゆょよらりるれろゎわゐゑをんゕゖゝ',
+            'ァアィイゥウェエォオカキクケコサシスセソタチッツテトナニヌネノハヒフヘホマミムメモャヤュユョヨラリルレロヮワヰヱヲンヵヶヽ'
+          );
+        end if;
+        folded = normalize(folded, nfkc);
+        -- Of signs this collation has symbols, too. Some apostrophes are letters.
+        key = regexp_replace(
+          folded collate pg_c_utf8,
+          '[[:punct:][:space:][:cntrl:]\u02b9-\u02bf\u02c8\u02ca\u02cb\u07f4\u07f5\ua78b\ua78c]', '', 'g'
+        );
+      end if;
+      if key <> '' then
+        return key;
+      end if;
+      folded = regexp_replace(folded collate pg_c_utf8, '\s+', '', 'g');
+      return case when folded <> '' then folded else regexp_replace(value collate pg_c_utf8, '\s+', '', 'g') end;
+    end
+  $$;
 
--- Two names are the same name when these keys are equal: regardless of case, of joiners, and of the number and kind of
--- blanks.
+-- The pairs of neighbouring characters of keys, which an index has. The extension pg_trgm knows letters by the cluster's
+-- locale, and in "C" only those of ASCII. Pairs begin at every other character, and then at those between; a regular
+-- expression finds them without a query for each name.
+create function pairs(keys text) returns text[]
+  language plpgsql immutable strict parallel safe
+  as $$
+    begin
+      return array_remove(
+        string_to_array(
+          regexp_replace(keys collate "C", '(..)|.', '\1 ', 'g')
+            || regexp_replace(substr(keys, 2) collate "C", '(..)|.', '\1 ', 'g'),
+          ' '
+        ),
+        ''
+      ) collate "C";
+    end
+  $$;
+
+-- The pairs of the words of a search, which blanks separate.
+create function searched_pairs(words text) returns text[]
+  language sql immutable strict parallel safe
+  return coalesce(
+    (select array_agg(pair) from unnest(string_to_array(words, ' ')) as word cross join unnest(pairs(search_key(word))) as pair),
+    '{}'
+  );
+
+-- What keys are like that contain the words of a search; %, _ and \ in a word are plain characters.
+create function searched_patterns(words text) returns text[]
+  language sql immutable strict parallel safe
+  return array(
+    select '%' || regexp_replace(search_key(word), '([\\%_])', '\\\1', 'g') || '%'
+    from unnest(string_to_array(words, ' ')) as word
+  );
+
+-- Two names are the same name when these keys are equal: regardless of case, of joiners, of the number and kind of blanks
+-- and those between initials, of the kind of apostrophe and of hyphen or dash, and of the width of a character.
 -- Folding the case of a letter may take it apart, so it is composed afterwards.
 create function identity_key(value text) returns text
   language plpgsql immutable parallel safe
@@ -42,11 +129,28 @@ create function identity_key(value text) returns text
   as $$
     begin
       if octet_length(value) > length(value) then
-        value = normalize(casefold(normalize(without_joiners(value), nfd) collate pg_unicode_fast), nfc);
+        value = without_joiners(value);
+        if value collate "C" ~ '[\uff01-\uffee]' then
+          value = (
+            select string_agg(case when part[1] collate "C" ~ '[\uff01-\uffee]' then normalize(part[1], nfkc) else part[1] end, '')
+            from regexp_matches(value collate "C", '[\uff01-\uffee]+|[^\uff01-\uffee]+', 'g') as part
+          );
+        end if;
+        value = normalize(casefold(normalize(value, nfd) collate pg_unicode_fast), nfc);
+        value = regexp_replace(
+          value collate "C", '[\u0060\u00b4\u02b9-\u02bf\u02c8\u05f3\u055a\u07f4\u07f5\u2018-\u201b\u2032\u2035\ua78b\ua78c]', '''', 'g'
+        );
+        value = regexp_replace(
+          value collate "C", '[\u058a\u05be\u2010-\u2015\u2043\u2212\u2e3a\u2e3b\ufe58\ufe63]', '-', 'g'
+        );
       else
-        value = lower(value collate "C");
+        value = translate(lower(value collate "C"), '`', '''');
       end if;
-      return btrim(regexp_replace(coalesce(value, '') collate pg_unicode_fast, '\s+', ' ', 'g'));
+      value = btrim(regexp_replace(coalesce(value, '') collate pg_unicode_fast, '\s+', ' ', 'g'));
+      if position('. ' in value) > 0 then
+        value = regexp_replace(value collate pg_unicode_fast, '\m([[:alpha:]]\.) (?=[[:alpha:]])', '\1', 'g');
+      end if;
+      return value;
     end
   $$;
 
@@ -192,7 +296,7 @@ create procedure keep_alias_keys(table_name text, owner_table text, owner_column
               update %3$I as record
               set alias_keys = latest.keys
               from (
-                select owner.id, coalesce(string_agg(name_key(%5$I), chr(10) order by alias.id), '') as keys
+                select owner.id, coalesce(string_agg(search_key(%5$I), chr(10) order by alias.id), '') as keys
                 from (select distinct unnest(ids) as id) as owner left join %2$I as alias on alias.%4$I = owner.id
                 group by owner.id
               ) as latest

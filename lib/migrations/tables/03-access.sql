@@ -4,6 +4,7 @@ create table users (
   slug text not null constraint users_slug_key unique,
   username text not null check (username <> ''),
   username_key text not null generated always as (name_key(username)) stored collate "C",
+  search_keys text not null generated always as (search_key(username)) stored collate "C",
   age_verified boolean not null default false,
   -- A key that ends in -256 names the small picture of another image (lib/images/keys.ts).
   image text constraint users_image_is_full check (image !~ '-256(\.\w+)?$'), -- Key of the profile image in the bucket
@@ -17,7 +18,7 @@ create index users_by_name on users (username_key, id);
 
 create index users_by_registration on users (registered, id);
 
-create index users_by_trigram on users using gin (username_key gin_trgm_ops);
+create index users_by_pairs on users using gin (pairs(search_keys));
 
 create index users_by_image on users (image) where image is not null;
 

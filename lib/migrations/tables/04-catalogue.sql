@@ -4,8 +4,8 @@ create table clients (
   name text not null
 );
 
--- Authors, artists and similar persons. Keys of aliases lie beside the name, so a word is looked for in both at once,
--- by one index and without a join.
+-- Authors, artists and similar persons. Search keys of the name and of the aliases are one text, a line each, so a word is
+-- looked for in all of them at once, by one index and without a join.
 create table contributors (
   id bigint generated always as identity primary key,
   client_id bigint references clients, -- Null: shared by every client
@@ -22,10 +22,16 @@ create table contributors (
   image text constraint contributors_image_is_full check (image !~ '-256(\.\w+)?$'), -- Key of the avatar in the bucket
   random_key double precision not null default random(), -- Place of the contributor in random picks
   version bigint not null default 1,
-  alias_keys text not null default '' collate "C", -- Keys of the aliases, a line each; kept by triggers
+  alias_keys text not null default '' collate "C", -- Search keys of the aliases; kept by triggers
+  search_keys text not null generated always as (
+    search_key(first_name || coalesce(' ' || last_name, '')) || chr(10) || alias_keys
+  ) stored collate "C",
   -- The same where a row of a B-tree has room for it (2.7 kB, of which the longest name takes 2.3 kB), else null
-  short_alias_keys text generated always as (
-    case when octet_length(alias_keys) <= 200 then alias_keys end
+  short_search_keys text generated always as (
+    case
+      when octet_length(search_key(first_name || coalesce(' ' || last_name, '')) || alias_keys) <= 200
+      then search_key(first_name || coalesce(' ' || last_name, '')) || chr(10) || alias_keys
+    end
   ) stored collate "C",
   external_id text -- The id of the record in the files that an operator imports
 );
@@ -34,15 +40,15 @@ create unique index contributors_name_key on contributors (identity_key(first_na
 
 create unique index contributors_external_id_key on contributors (external_id) where external_id is not null;
 
-create index contributors_by_name on contributors (scope, name_key, id) include (short_alias_keys);
+create index contributors_by_name on contributors (scope, name_key, id) include (short_search_keys);
 
-create index public_contributors_by_name on contributors (scope, name_key, id) include (short_alias_keys) where public;
+create index public_contributors_by_name on contributors (scope, name_key, id) include (short_search_keys) where public;
 
 create index public_contributors_by_id on contributors (scope, id) where public;
 
 create index public_contributors_at_random on contributors (scope, random_key) include (slug) where public;
 
-create index contributors_by_trigram on contributors using gin ((name_key || chr(10) || alias_keys) gin_trgm_ops);
+create index contributors_by_pairs on contributors using gin (pairs(search_keys));
 
 create index contributors_by_image on contributors (image) where image is not null;
 
@@ -52,9 +58,9 @@ create trigger list_former_image after insert or update of image or delete on co
   for each row execute function list_former_image();
 
 -- The few that are too long for an index. The cost says how seldom this is called, else PostgreSQL would read the table.
-create function long_alias_keys(contributor bigint) returns text
+create function long_search_keys(contributor bigint) returns text
   language sql stable parallel safe cost 1
-  return (select alias_keys from contributors where id = contributor);
+  return (select search_keys from contributors where id = contributor);
 
 -- Slugs of contributors that were merged into this one, which is found by them.
 create table former_slugs (
@@ -138,6 +144,7 @@ create table publishers (
   image_source text,
   random_key double precision not null default random(),
   alias_keys text not null default '' collate "C",
+  search_keys text not null generated always as (search_key(name) || chr(10) || alias_keys) stored collate "C",
   external_id text
 );
 
@@ -147,7 +154,7 @@ create index publishers_by_name on publishers (name_key, id);
 
 create index publishers_at_random on publishers (scope, random_key) include (slug);
 
-create index publishers_by_trigram on publishers using gin ((name_key || chr(10) || alias_keys) gin_trgm_ops);
+create index publishers_by_pairs on publishers using gin (pairs(search_keys));
 
 create index publishers_by_image on publishers (image) where image is not null;
 

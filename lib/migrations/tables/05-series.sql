@@ -9,12 +9,13 @@ create table series (
   type text not null default '',
   origin text not null default '',
   alias_keys text not null default '' collate "C",
+  search_keys text not null generated always as (search_key(name) || chr(10) || alias_keys) stored collate "C",
   external_id text
 );
 
 create unique index series_external_id_key on series (external_id) where external_id is not null;
 
-create index series_by_trigram on series using gin ((name_key || chr(10) || alias_keys) gin_trgm_ops);
+create index series_by_pairs on series using gin (pairs(search_keys));
 
 create trigger assign_slug before insert on series for each row execute function assign_slug();
 

@@ -1,46 +1,32 @@
-import sql, { join, type Sql } from "sql-template-tag";
+import sql, { type Sql } from "sql-template-tag";
+import type { Search } from "../../contract/search.ts";
 
-/** The words of a search (lib/contract/parameters.ts); undefined without one. */
-export type Search = readonly string[] | undefined;
+/** How a list finds its records: by an index of pairs of characters, by a comparison of all names, or without a search. */
+export type SearchPlan = ReturnType<typeof searchPlan>;
 
-/** Where words are looked for: the keys of a name and its aliases as one text, in which no word goes across two lines. */
-type Names = ReturnType<typeof nameAndAliases>;
-
-/** The name and the aliases of a record of this table. Few have aliases, so the texts are joined only for those. */
-export const nameAndAliases = (table: Sql, aliasKeys: Sql = sql`${table}.alias_keys`) => ({
-  /** As the trigram index has it. */
-  indexed: sql`${table}.name_key || chr(10) || ${table}.alias_keys`,
+/** Which keys are searched; each has a line for a name and for each alias. */
+interface Keys {
+  /** As the index of pairs has them. */
+  readonly indexed: Sql;
   /** As all records are read. */
-  scanned: sql`
-    case ${aliasKeys} when '' then ${table}.name_key else ${table}.name_key || chr(10) || ${aliasKeys} end
-  `,
+  readonly scanned: Sql;
+}
+
+export const keysOf = (table: Sql): Keys => ({
+  indexed: sql`${table}.search_keys`,
+  scanned: sql`${table}.search_keys`,
 });
 
 /**
- * Whether each word of the search occurs in a name; `%`, `_` and backslashes are plain characters. A generic plan looks
- * up every `like` in the trigram index, whose whole it reads for a word without a trigram. `like all` uses no index,
- * and so it compares these words, all of them in one pass. In a subselect words are folded once, and not for each row.
+ * The plan for a search, which each list makes once. A word of two characters or more is looked up in the index; for a
+ * shorter one PostgreSQL would read the whole index, so it compares all names. A generic plan looks pairs up, whose number
+ * it does not know. In a subselect words are folded once, and not for each row.
  */
-export function namesContain({ indexed, scanned }: Names, search: Search): Sql {
-  if (search === undefined) return sql`true`;
-  const { lookedUp = [], compared } = Object.groupBy(search, (word) => (hasTrigram(word) ? "lookedUp" : "compared"));
-  const conditions = lookedUp.map((word) => sql`${indexed} like (select containing(${word}::text))`);
-  if (compared) {
-    const patterns = sql`select containing(word) from unnest(string_to_array(${compared.join(" ")}::text, ' ')) as word`;
-    conditions.push(sql`${scanned} like all (array(${patterns}))`);
-  }
-  return join(conditions, " and ");
+export function searchPlan(search: Search | undefined, { indexed, scanned }: Keys) {
+  if (search === undefined) return { lookup: "none", condition: sql`true` } as const;
+  const words = search.words.join(" ");
+  const contain = (keys: Sql) => sql`${keys} like all (array(select unnest(searched_patterns(${words}::text))))`;
+  if (!search.hasPair) return { lookup: "scan", condition: contain(scanned) } as const;
+  const condition = sql`pairs(${indexed}) @> (select searched_pairs(${words}::text)) and ${contain(indexed)}`;
+  return { lookup: "index", condition } as const;
 }
-
-/** Whether the trigram index can find records for the search, since it can for one of the words. */
-export const isSelective = (search: Search): boolean => search?.some(hasTrigram) ?? false;
-
-/** Whether a search has to compare its words with all names. */
-export const isScanned = (search: Search): boolean => search !== undefined && !isSelective(search);
-
-/**
- * Whether a word has a trigram, into which pg_trgm splits texts at everything but letters and digits: three of these in a
- * row. A beginning behind another character counts as two more, an end before another one as one more.
- */
-const hasTrigram = (word: string): boolean =>
-  /[\p{L}\p{N}]{3}|[\p{P}\p{S}][\p{L}\p{N}]|[\p{L}\p{N}]{2}[\p{P}\p{S}]/u.test(word);

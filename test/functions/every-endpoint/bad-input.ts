@@ -76,7 +76,7 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     order: ["id", "foo", "name-asc; select 1"],
     limit: ["-1", "x", "1e30", "1e3", "NaN"],
     offset: ["-1", "abc", "1e3"],
-    search: ["\0", "a".repeat(10_000), "a ".repeat(17), "such a long\u3000title\t".repeat(5)],
+    search: ["\0", "a".repeat(10_000)],
     lang: ["\0", "x".repeat(256)],
     user_lang: ["\0", "x".repeat(256)],
     client: ["abc", "0", "-1", "1.5", "9".repeat(20)],

@@ -7,7 +7,7 @@ import { search } from "../../../lib/contract/parameters.ts";
 import { type Batch, foundOf, type ListQuery, selectShort } from "../../../lib/data-api/list.ts";
 import type * as ledger from "../../../lib/queries/changes.ts";
 import * as contributors from "../../../lib/queries/contributors.ts";
-import { isSelective } from "../../../lib/queries/fragments/search.ts";
+import { keysOf, searchPlan } from "../../../lib/queries/fragments/search.ts";
 import * as publishers from "../../../lib/queries/publishers.ts";
 import * as users from "../../../lib/queries/users.ts";
 import { openDatabase } from "../../support/database.ts";
@@ -66,17 +66,6 @@ async function genericPlanOf({ text }: Sql): Promise<string> {
   return rows.map((row) => row["QUERY PLAN"]).join("\n");
 }
 
-/** How many records the trigram index gives for a word, before they are compared with it. */
-async function indexedRecords(word: string): Promise<number> {
-  const [row] = await db`
-    explain (analyze, format json)
-    select from contributors where name_key || chr(10) || alias_keys like (select containing(${word}::text))
-  `;
-  const [, count] = /"Index Name":"contributors_by_trigram".*?"Actual Rows":(\d+)/.exec(JSON.stringify(row)) ?? [];
-  if (count === undefined) throw new Error("The trigram index is not used");
-  return Number(count);
-}
-
 const firstPage: Batch = { after: undefined, limit: 50, offset: 0, limitMax: sql`400` };
 const withFound = (query: ListQuery, select: Sql) => (query.found ? sql`with ${foundOf(query)} ${select}` : select);
 const page = (query: ListQuery, batch: Partial<Batch> = {}): Sql =>
@@ -127,27 +116,31 @@ describe("In a large catalogue", () => {
   const accents = "\u0301".repeat(250);
 
   it.each([
-    ...["---", "%%%", "...", "- -", "ab", "ａb", " ab ", "J. K.", "鉄腕", "a\u{20d0}b"].map(
-      (text): [string, string] => [text, text],
-    ),
-    ["ab with accents", `a${accents}b`],
+    ...["-", "a", "ａ", " a ", "É", "手", "ש", "a\u{20d0}", "a-b", "J. K.", "(^o^)"].map((text): [string, string] => [
+      text,
+      text,
+    ]),
+    ["a with accents", `a${accents}`],
     ["a behind accents", `${accents}a`],
-  ])("the search %s, which has no trigram, is not looked up among trigrams", async (_, text) => {
+  ])("the search %s, whose words have one character, compares all names", async (_, text) => {
     const list = searched(text);
 
     const plan = `${await genericPlanOf(page(list))}\n${await genericPlanOf(max(list))}`;
 
     expect(plan).toMatch(/Index Only Scan using (public_)?contributors_by_name/);
-    expect(plan).not.toMatch(/trigram|normalize/i);
+    expect(plan).not.toMatch(/by_pairs|normalize/i);
   });
 
   it.each([
-    ...["wil", "ab-", "-a", "a wil", "\ufdfa", "鉄腕アトム"].map((text): [string, string] => [text, text]),
+    ...["ab", "wil", "J.K.", "a wil", "---", "\ufdfa", "手塚", "שלום", "احمد"].map((text): [string, string] => [
+      text,
+      text,
+    ]),
     ["wil with accents", `w${accents}il`],
-  ])("the search %s is looked up among trigrams, and folded once", async (_, text) => {
+  ])("the search %s is looked up in the index of pairs, and folded once", async (_, text) => {
     const plan = await genericPlanOf(page(searched(text)));
 
-    expect(plan).toMatch(/Index Cond: \(+name_key \|\| '\n'::text\) \|\| alias_keys\) ~~ \(InitPlan \d+\)\.col1\)/);
+    expect(plan).toMatch(/Index Cond: \(pairs\(search_keys\) @> \(InitPlan \d+\)\.col1\)/);
   });
 
   it("the contributors with a letter are counted in an index", async () => {
@@ -159,15 +152,14 @@ describe("In a large catalogue", () => {
     expect(plans).not.toContain("Seq Scan");
   });
 
-  it("all words of a search are looked up among trigrams at once", async () => {
+  it("all words of a search are looked up at once", async () => {
     const plan = await genericPlanOf(page(searched("wil bel zor")));
 
-    const [, conditions] = /Index Scan on contributors_by_trigram.*\n *Index Cond: ([^>]*)/.exec(plan) ?? [];
-    expect(conditions?.split("alias_keys) ~~ (InitPlan")).toHaveLength(4);
+    expect(plan.match(/Bitmap Index Scan on contributors_by_pairs/g)).toHaveLength(1);
   });
 
-  it("all words without a trigram are compared at once, in each pass over the names", async () => {
-    const plan = await genericPlanOf(max(searched("a e n r % . - _")));
+  it("all words of one character are compared at once, in each pass over the names", async () => {
+    const plan = await genericPlanOf(max(searched("a e n r 手 ש 9 é")));
 
     expect(plan.match(/Index Only Scan/g)).toHaveLength(2);
     expect(plan.match(/~~/g)).toHaveLength(2);
@@ -175,7 +167,7 @@ describe("In a large catalogue", () => {
   });
 
   it("no page is looked for where nothing is found", async () => {
-    const { text, values } = selectShort(searched("# ?"), firstPage);
+    const { text, values } = selectShort(searched("♠"), firstPage);
     const rows = await db.query(`explain (analyze) ${text}`, values as string[]);
 
     const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
@@ -183,14 +175,18 @@ describe("In a large catalogue", () => {
     expect(plan.match(/Index Only Scan using public_contributors_by_name.*never executed/g)).toHaveLength(2);
   });
 
-  it("a word has a trigram where the index does not give all records for it", async () => {
-    const [{ count = 0 } = {}] = await db<{ count: number }[]>`select count(*)::int from contributors`;
-    const part = fc.constantFrom("a", "e", "ra", "9", "é", "\u0301", "-", ".", "%", "_", "\\", "'");
-    const texts = fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => parts.join(""));
+  it("a search is looked up where its words have pairs in the index", async () => {
+    const part = fc.constantFrom(
+      ..."a e ra 9 é \u0301 - . % _ \\ ' ا\u064b ش\u05b8 か\u3099 ク ｸ 手 क्ष ½ ﬁ ß".split(" "),
+    );
+    const texts = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(""));
 
     await fc.assert(
       fc.asyncProperty(texts, async (text) => {
-        expect(isSelective(wordsOf(text))).toBe((await indexedRecords(text)) < count);
+        const found = wordsOf(text);
+        const { lookup } = searchPlan(found, keysOf(sql`contributors`));
+        const [row] = await db`select searched_pairs(${found?.words.join(" ") ?? ""}::text) <> '{}' as "hasPairs"`;
+        expect(lookup === "index").toBe(row?.hasPairs);
       }),
     );
   });

@@ -86,7 +86,8 @@ from
                 from contributors
                 where
                   scope in (0, :4::bigint)
-                  and contributors.name_key || chr(10) || contributors.alias_keys like (select containing (:5::text))
+                  and pairs (contributors.search_keys) @> (select searched_pairs (:5::text))
+                  and contributors.search_keys like all (array(select unnest(searched_patterns (:6::text))))
               )
             select
               (select count(*) from found) as max,
@@ -99,7 +100,7 @@ from
                   first_name,
                   coalesce(last_name, '') as last_name,
                   slug,
-                  coalesce(:6::text || '/' || image, '') as image,
+                  coalesce(:7::text || '/' || image, '') as image,
                   (
                     select (select row_to_json(record) from (select editor.id, editor.username) as record)
                     from contributor_locks as
@@ -115,8 +116,8 @@ from
                     select *
                     from (select id, key from found where true) as candidates
                     order by key asc, id asc
-                    limit :7::bigint
-                    offset :8::bigint
+                    limit :8::bigint
+                    offset :9::bigint
                   ) as page
                   join contributors using (id)
                 order by key asc, id asc
@@ -131,9 +132,10 @@ from
 -- :3 = 401
 -- :4 = 1
 -- :5 = 'Takahashi'
--- :6 = 'http://localhost:3000/images'
--- :7 = 50
--- :8 = 0
+-- :6 = 'Takahashi'
+-- :7 = 'http://localhost:3000/images'
+-- :8 = 50
+-- :9 = 0
 
 -- The next page of a list that exceeds a result of the Data API
 select

@@ -76,10 +76,7 @@ from
               found as not materialized (
                 select id, registered as key
                 from users
-                where
-                  username_key like all (
-                    array(select containing (word) from unnest(string_to_array(:4::text, ' ')) as word)
-                  )
+                where users.search_keys like all (array(select unnest(searched_patterns (:4::text))))
               ),
               total as (select (select count(*) from found) as max)
             select

@@ -75,7 +75,8 @@ from
         where
           public
           and scope in (0, :1::bigint)
-          and contributors.name_key || chr(10) || contributors.alias_keys like (select containing (:2::text))
+          and pairs (contributors.search_keys) @> (select searched_pairs (:2::text))
+          and contributors.search_keys like all (array(select unnest(searched_patterns (:3::text))))
       )
     select
       (select count(*) from found) as max,
@@ -87,7 +88,7 @@ from
           id,
           first_name,
           coalesce(last_name, '') as last_name,
-          :3::text || '/' || image as image,
+          :4::text || '/' || image as image,
           gender,
           cardinality(works.ids) as series_count,
           (
@@ -104,8 +105,8 @@ from
             select *
             from (select id, key from found where true) as candidates
             order by key asc, id asc
-            limit :4::bigint
-            offset :5::bigint
+            limit :5::bigint
+            offset :6::bigint
           ) as page
           join contributors using (id)
           cross join lateral (
@@ -114,7 +115,7 @@ from
               array(
                 select series.id
                 from series_contributors as link join series on series.id = link.series_id
-                where link.contributor_id = page.id and series.scope in (0, :6::bigint)
+                where link.contributor_id = page.id and series.scope in (0, :7::bigint)
               ) as ids
             offset 0
           ) as works
@@ -123,10 +124,11 @@ from
   ) as result;
 -- :1 = 1
 -- :2 = 'Takahashi'
--- :3 = 'http://localhost:3000/images'
--- :4 = 20
--- :5 = 0
--- :6 = 1
+-- :3 = 'Takahashi'
+-- :4 = 'http://localhost:3000/images'
+-- :5 = 20
+-- :6 = 0
+-- :7 = 1
 
 -- The next page of a list that exceeds a result of the Data API
 select

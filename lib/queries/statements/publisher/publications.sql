@@ -100,7 +100,8 @@ from
           maker.id = :1::bigint
           and maker.scope in (0, :2::bigint)
           and series.scope in (0, :3::bigint)
-          and series.name_key || chr(10) || series.alias_keys like (select containing (:4::text))
+          and pairs (series.search_keys) @> (select searched_pairs (:4::text))
+          and series.search_keys like all (array(select unnest(searched_patterns (:5::text))))
       )
     select
       (select count(*) from found) as max,
@@ -118,8 +119,8 @@ from
             (
               select name
               from series_aliases
-              where series_id = series.id and name_key (language) in (name_key (:5::text), 'english')
-              order by name_key (language) = name_key (:6::text) desc, name_key (language) = 'english' desc, id
+              where series_id = series.id and name_key (language) in (name_key (:6::text), 'english')
+              order by name_key (language) = name_key (:7::text) desc, name_key (language) = 'english' desc, id
               limit 1
             ),
             name
@@ -133,7 +134,7 @@ from
               select description
               from series_descriptions
               where series_id = series.id and true
-              order by name_key (language) = name_key (:7::text) desc, name_key (language) = 'english' desc, id
+              order by name_key (language) = name_key (:8::text) desc, name_key (language) = 'english' desc, id
               limit 1
             ),
             ''
@@ -154,7 +155,7 @@ from
                 select row_to_json(record)
                 from
                   (
-                    select volumes.id, coalesce(:8::text || '/' || cover, '') as cover_path, aspect_ratio, nsfw, nsfw18
+                    select volumes.id, coalesce(:9::text || '/' || cover, '') as cover_path, aspect_ratio, nsfw, nsfw18
                   ) as record
               )
             from volumes
@@ -162,7 +163,7 @@ from
             order by cover is null, number
             limit 1
           ) as volume
-        from (select * from found where true order by key desc, id desc limit :9::bigint offset :10::bigint) as series
+        from (select * from found where true order by key desc, id desc limit :10::bigint offset :11::bigint) as series
         order by key desc, id desc
       ) as item
   ) as result;
@@ -170,12 +171,13 @@ from
 -- :2 = 1
 -- :3 = 1
 -- :4 = 'Takahashi'
--- :5 = 'German'
+-- :5 = 'Takahashi'
 -- :6 = 'German'
 -- :7 = 'German'
--- :8 = 'http://localhost:3000/images'
--- :9 = 20
--- :10 = 0
+-- :8 = 'German'
+-- :9 = 'http://localhost:3000/images'
+-- :10 = 20
+-- :11 = 0
 
 -- The next page of a list that exceeds a result of the Data API
 select

@@ -38,7 +38,9 @@ from
       found as materialized (
         select *, name_key as key
         from publishers
-        where publishers.name_key || chr(10) || publishers.alias_keys like (select containing (:1::text))
+        where
+          pairs (publishers.search_keys) @> (select searched_pairs (:1::text))
+          and publishers.search_keys like all (array(select unnest(searched_patterns (:2::text))))
       )
     select
       (select count(*) from found) as max,
@@ -56,16 +58,17 @@ from
           coalesce(headquarter, '') as headquarter,
           (select count(*) from series_publishers where publisher_id = page.id) as series_count,
           coalesce(cast(founding_date as text), '') as founding_date,
-          coalesce(:2::text || '/' || image, '') as image,
+          coalesce(:3::text || '/' || image, '') as image,
           coalesce(image_source, '') as image_source
-        from (select * from found where true order by key asc, id asc limit :3::bigint offset :4::bigint) as page
+        from (select * from found where true order by key asc, id asc limit :4::bigint offset :5::bigint) as page
         order by key asc, id asc
       ) as item
   ) as result;
 -- :1 = 'Takahashi'
--- :2 = 'http://localhost:3000/images'
--- :3 = 20
--- :4 = 0
+-- :2 = 'Takahashi'
+-- :3 = 'http://localhost:3000/images'
+-- :4 = 20
+-- :5 = 0
 
 -- The next page of a list that exceeds a result of the Data API
 select
