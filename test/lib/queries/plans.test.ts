@@ -39,7 +39,7 @@ beforeAll(async () => {
     from changes
     where id <= 2000
   `;
-  await db`vacuum analyze changes, history`;
+  await db`vacuum analyze changes, history, contributors`;
   await db`insert into former_slugs select 'former-' || id, id from contributors where id % 10 = 0`;
   await db`analyze former_slugs`;
   // Whose function reads the rows, a module knows when it is loaded.
