@@ -378,7 +378,7 @@ export interface AdminContributor {
   image: string;
   /** Empty if not known. */
   gender: string;
-  /** Pages about them, normalised. */
+  /** Pages about them, as they were sent, but for what RFC 3986 (6.2.2 and 6.2.3) calls equal. */
   links: Link[];
   aliases: ContributorAlias[];
   descriptions: Description[];
@@ -438,7 +438,7 @@ export interface Contributor {
   image: string | null;
   /** Null if not known. */
   gender: string | null;
-  /** Pages about them, normalised. */
+  /** Pages about them, as they were sent, but for what RFC 3986 (6.2.2 and 6.2.3) calls equal. */
   links: Link[];
   descriptions: Description[];
   aliases: ContributorAlias[];

@@ -1,20 +1,40 @@
-import normalizeUrl from "normalize-url";
 import * as z from "zod/mini";
 import { text } from "./parameters.ts";
 
 const linkLengthMax = 2000;
 
-/** An http or https URL, normalised; anything else is invalid, `javascript:` above all. Its length includes escapes. */
+/**
+ * An http or https URL with the bytes that were sent; anything else is invalid, `javascript:` above all (README.md,
+ * "Links"). Its length includes escapes.
+ */
 export const link = z.pipe(
   text(linkLengthMax).check(z.minLength(1)),
   z.transform((value, context) => {
-    try {
-      const url = normalizeUrl(value, { defaultProtocol: "https", stripWWW: false, stripAuthentication: true });
-      if (/^https?:\/\/[^/]/.test(url) && url.length <= linkLengthMax) return url;
-    } catch {
-      // not a URL, so it is invalid, too
-    }
+    const url = normalizedLink(value);
+    if (url !== undefined && url.length <= linkLengthMax) return url;
     context.issues.push({ code: "custom", input: value });
     return z.NEVER;
   }),
 );
+
+/** A scheme, or the name of a host without a dot and its port; `example.com:8080` is neither. */
+const scheme = /^[a-z][a-z\d+-]*:/i;
+
+/**
+ * The URL as RFC 3986, 6.2.2 and 6.2.3, normalises it; links that it does not call equal stay different. Letters beyond
+ * ASCII are encoded as in browsers, and escapes are not decoded: those of an older site may be no UTF-8.
+ */
+function normalizedLink(value: string) {
+  const absolute = scheme.test(value) ? value : `https://${value.replace(/^\/\//, "")}`;
+  const url = URL.parse(absolute);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password) return;
+  if (brokenEscape.test(url.href)) return url.href;
+  return url.href.replaceAll(/%[\da-f]{2}/gi, (code) => {
+    const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
+    return unreserved.test(character) ? character : code.toUpperCase();
+  });
+}
+
+/** A URL with a broken escape stays whole: `%%34%31` must not become the escape `%41`. */
+const brokenEscape = /%(?![\da-f]{2})/i;
+const unreserved = /^[\w.~-]$/;

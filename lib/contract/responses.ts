@@ -78,7 +78,10 @@ export const User = z.strictObject({
 });
 
 export const Link = z.strictObject({ url: z.url(), domain: z.string() });
-const links = field(z.array(Link), "Pages about them, normalised.");
+const links = field(
+  z.array(Link),
+  "Pages about them, as they were sent, but for what RFC 3986 (6.2.2 and 6.2.3) calls equal.",
+);
 export const Description = z.strictObject({
   id,
   description: z.string(),

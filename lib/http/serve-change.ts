@@ -31,8 +31,8 @@ export interface ChangeContext<Name extends ChangeName = ChangeName> {
 }
 
 /**
- * A longer body is parsed only for a valid session: 6 MB of brackets take half a second, and fifty links, which are
- * normalised, take 30 ms. Up to this length parsing costs less than the call that would spare it.
+ * A longer body is parsed only for a valid session: 6 MB of brackets take half a second. Up to this length parsing costs
+ * less than the call that would spare it.
  */
 const unknownSendersLengthMax = 16_384;
 

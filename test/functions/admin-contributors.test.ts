@@ -117,7 +117,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
       last_name: "New",
       gender: "female",
       type: "artist",
-      links: ["example.com/a?utm_source=x", "HTTP://Example.com:80/b/", "https://example.com/a"],
+      links: ["example.com/a?utm_source=x", "HTTP://Example.com:80/./b/", "https://example.com/a?utm_source=%78"],
       public: true,
       added_aliases: ["One", { name: "Two" }],
       removed_aliases: [contributor.alias],
@@ -135,8 +135,8 @@ describe("POST /admin-contributors/edit/{id}", () => {
       slug: contributor.slug,
       gender: "female",
       links: [
-        { url: "https://example.com/a", domain: "example.com" },
-        { url: "http://example.com/b", domain: "example.com" },
+        { url: "https://example.com/a?utm_source=x", domain: "example.com" },
+        { url: "http://example.com/b/", domain: "example.com" },
       ],
       aliases: [{ name: "One" }, { name: "Two" }],
       descriptions: [
@@ -156,15 +156,49 @@ describe("POST /admin-contributors/edit/{id}", () => {
 
   it("returns 200 to links as strings and as the objects that the detail shows, and keeps them as they were", async () => {
     const contributor = await whole();
-    const [one, other] = ["https://example.com/a?b=%C3%A9", "http://www.example.org"];
+    const [one, other] = ["https://example.com/a?b=%C3%A9", "http://www.example.org/"];
 
-    const { links } = await saved(contributor, { links: [{ url: one }, other, { url: `${other}/`, domain: 5 }] });
+    const { links } = await saved(contributor, { links: [{ url: one }, other, { url: `${other}.`, domain: 5 }] });
 
     expect(links).toEqual([
       { url: one, domain: "example.com" },
       { url: other, domain: "example.org" },
     ]);
     expect((await saved(contributor, { links })).links).toEqual(links);
+  });
+
+  it.each([
+    ["escapes that are no UTF-8", "https://example.jp/?kw=%C3%C0%CE%C4", "https://example.jp/?kw=%C3%C0%CE%C4"],
+    ["the order of parameters, slashes and www", "http://www.example.com/b//?z=1&a=&a#x", null],
+    ["escapes of reserved characters", "https://example.com/a%2Fb%3F?c=%26%2B+%20", null],
+    ["incomplete escapes", "https://example.com/100%?a=%%34%31", null],
+    ["the end of a path, and an empty query", "https://example.com/a/?", null],
+    [
+      "a host in the case of a DNS, and an escape in upper case",
+      "HTTPS://EXAMPLE.com/%c3%a9",
+      "https://example.com/%C3%A9",
+    ],
+    ["unreserved characters without escapes", "https://example.com/%7Euser%2ehtm%6C", "https://example.com/~user.html"],
+    ["neither default ports nor dot segments", "https://example.com:443/a/./b/../c", "https://example.com/a/c"],
+    ["letters in escapes of UTF-8", "https://example.com/Ä?ö=ü", "https://example.com/%C3%84?%C3%B6=%C3%BC"],
+    ["a slash as an empty path", "example.com:8080", "https://example.com:8080/"],
+  ])("returns 200 and stores a link with %s", async (_, link, stored) => {
+    const { links } = await saved(await whole(), { links: [link] });
+
+    expect(links.map(({ url }: { url: string }) => url)).toEqual([stored ?? link]);
+  });
+
+  it("returns 200 and shows the host of a link in Unicode", async () => {
+    const hosts = ["münchen.de", "例え.テスト", "президент.рф", "faß.example", "www.bücher.example:8080"];
+
+    const { links } = await saved(await whole(), { links: hosts.map((host) => `https://${host}/`) });
+
+    expect(links).toEqual(
+      hosts.map((host) => ({
+        url: new URL(`https://${host}/`).href,
+        domain: host.replace(/^www\.|:\d+$/g, ""),
+      })),
+    );
   });
 
   it("returns 200 and sets missing fields to their defaults", async () => {

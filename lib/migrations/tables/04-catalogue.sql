@@ -78,11 +78,89 @@ create table former_external_ids (
 
 create index former_external_ids_by_contributor on former_external_ids (contributor_id);
 
+-- A label of a host in Unicode (RFC 3492, Punycode). A label that no browser would make stays as it is.
+create function unicode_label(label text) returns text
+  language plpgsql immutable strict parallel safe
+  set search_path = public, pg_temp
+  as $$
+    declare
+      encoded text = substr(label, 5);
+      decoded text = coalesce(substring(encoded from '^(.*)-[^-]*$'), '');
+      digits text = substring(encoded from '[^-]*$');
+      code_point bigint = 128;
+      index bigint = 0;
+      previous_index bigint;
+      bias bigint = 72;
+      weight bigint;
+      step bigint;
+      threshold bigint;
+      digit bigint;
+      delta bigint;
+      count bigint;
+    begin
+      if label !~ '^xn--[!-~]{1,59}$' then
+        return label;
+      end if;
+      while digits <> '' loop
+        previous_index = index;
+        weight = 1;
+        step = 36;
+        loop
+          digit = strpos('abcdefghijklmnopqrstuvwxyz0123456789', left(digits, 1)) - 1;
+          if digits = '' or weight > 100000000 then
+            return label;
+          end if;
+          digits = substr(digits, 2);
+          index = index + digit * weight;
+          threshold = least(greatest(step - bias, 1), 26);
+          exit when digit < threshold;
+          weight = weight * (36 - threshold);
+          step = step + 36;
+        end loop;
+        count = length(decoded) + 1;
+        delta = (index - previous_index) / case previous_index when 0 then 700 else 2 end;
+        delta = delta + delta / count;
+        step = 0;
+        while delta > 455 loop
+          delta = delta / 35;
+          step = step + 36;
+        end loop;
+        bias = step + 36 * delta / (delta + 38);
+        code_point = code_point + index / count;
+        index = index % count;
+        if code_point not between 160 and 1114111 or code_point between 55296 and 57343 then
+          return label;
+        end if;
+        decoded = overlay(decoded placing chr(cast(code_point as integer)) from cast(index + 1 as integer) for 0);
+        index = index + 1;
+      end loop;
+      return decoded;
+    end
+  $$;
+
+-- The host of a URL as people read it, without www and port.
+create function domain_of(url text) returns text
+  language plpgsql immutable strict parallel safe
+  set search_path = public, pg_temp
+  as $$
+    declare
+      host text = regexp_replace(substring(url from '//([^/?#]*)'), '^www\.|\u003a[0-9]+$', '', 'g');
+    begin
+      if host not like '%xn--%' then
+        return host;
+      end if;
+      return (
+        select string_agg(unicode_label(label), '.' order by place)
+        from string_to_table(host, '.') with ordinality as labels (label, place)
+      );
+    end
+  $$;
+
 create table contributor_links (
   contributor_id bigint not null references contributors on delete cascade,
   position integer not null,
   url text not null check (url ~ '^https?://[^/]'),
-  domain text not null generated always as (regexp_replace(split_part(url, '/', 3), '^www\.|:[0-9]+$', '', 'g')) stored,
+  domain text not null generated always as (domain_of(url)) stored,
   primary key (contributor_id, position)
 );
 
@@ -137,7 +215,7 @@ create table publishers (
   slug text not null constraint publishers_slug_key unique,
   country text,
   website text check (website ~ '^https?://[^/]'),
-  domain text generated always as (regexp_replace(split_part(website, '/', 3), '^www\.|:[0-9]+$', '', 'g')) stored,
+  domain text generated always as (domain_of(website)) stored,
   headquarter text,
   founding_date date,
   image text,

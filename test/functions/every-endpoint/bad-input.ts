@@ -158,9 +158,14 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     age_verified: ["yes", 1],
     links: [
       "https://example.com",
-      ...["javascript:alert(1)", "ftp://example.com", { url: "javascript:alert(1)" }, { domain: "example.com" }].map(
-        (link) => [link],
-      ),
+      ...[
+        "javascript:alert(1)",
+        "ftp://example.com",
+        "https://bank.example@example.com",
+        "mailto:a@b.example",
+        { url: "javascript:alert(1)" },
+        { domain: "example.com" },
+      ].map((link) => [link]),
       ...[null, "https://", "", `https://example.org/${"本".repeat(250)}`].map((link) => [link]),
       Array.from({ length: 51 }, (_, number) => `https://example.com/${number}`),
     ],

@@ -29,7 +29,7 @@ const [publisher, contributor, series] = [lineOf("publisher"), lineOf("contribut
 const relation = (from: string, to: string, relation_type = "friend") =>
   ({ kind: "contributor-relation", from, to, relation_type }) as const;
 
-const links = ["https://tezukaosamu.net", "https://example.com"];
+const links = ["https://tezukaosamu.net/", "https://example.com/"];
 const tezuka = { slug: "tezuka", first_name: "Osamu", last_name: "Tezuka", gender: "male", type: "artist" };
 const astroBoy = { client: 7, name: "Astro Boy", aliases: [{ name: "鉄腕アトム", language: "Japanese" }] };
 const catalogue = [
