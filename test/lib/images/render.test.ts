@@ -82,6 +82,20 @@ describe("render: formats", () => {
     await expect(render(await withScans(65))).rejects.toThrow("The JPEG has 65 scans: at most 64");
   });
 
+  it("counts the scans of a JPEG that has other bytes between its first two markers", async () => {
+    const bytes = await withScans(65);
+
+    const shifted = Buffer.concat([bytes.subarray(0, 2), Buffer.from([0]), bytes.subarray(2)]);
+
+    await expect(render(shifted)).rejects.toThrow("The JPEG has 65 scans: at most 64");
+  });
+
+  it("counts the scans of a JPEG that stand behind a reserved marker, where libjpeg looks for restarts", async () => {
+    const bytes = await withScans(65, "\xff\x02\xff\xff", "\xff\xdd\0\x04\0\x01");
+
+    await expect(render(bytes)).rejects.toThrow("The JPEG has 65 scans: at most 64");
+  });
+
   it("takes the first frame of an animated AVIF", async () => {
     const { full } = await render(animatedAvif);
 
@@ -206,14 +220,21 @@ function withoutBrand(bytes: Buffer): Buffer {
 }
 
 /** A progressive JPEG whose first scan comes several times, so that all its scans are so many. */
-async function withScans(count: number): Promise<Buffer> {
+async function withScans(count: number, afterFirst = "", beforeFirst = ""): Promise<Buffer> {
   const bytes = await plain("#336699", 64, 48).jpeg({ progressive: true }).toBuffer();
   const scan = Buffer.from("\xff\xda", "latin1");
   const start = bytes.indexOf(scan);
   const end = bytes.indexOf(0xff, start + 2);
   const scans = bytes.toString("latin1").split("\xff\xda").length - 1;
   const first = bytes.subarray(start, end);
-  return Buffer.concat([bytes.subarray(0, end), ...Array(count - scans).fill(first), bytes.subarray(end)]);
+  return Buffer.concat([
+    bytes.subarray(0, start),
+    Buffer.from(beforeFirst, "latin1"),
+    first,
+    Buffer.from(afterFirst, "latin1"),
+    ...Array<Buffer>(count - scans).fill(first),
+    bytes.subarray(end),
+  ]);
 }
 
 async function halfA(format: "jpeg" | "png" | "webp" | "avif"): Promise<Buffer> {
