@@ -1,15 +1,36 @@
 import { ExecuteStatementCommand, type Field, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { fromEnv } from "@aws-sdk/credential-provider-env";
+import { Sha256 } from "@smithy/core/checksum";
+import { SignatureV4 } from "@smithy/signature-v4";
 import type { Sql } from "sql-template-tag";
 import { type AttemptOptions, deadlineFromNow, isClockError, isFault, retry, timeouts } from "../aws/retry.ts";
 import { releaseMissing } from "./release.ts";
 
 export type Row = readonly Field[];
 
+// Lambda never changes the credentials of an environment; the SDK would read them twice a call.
+const readCredentials = fromEnv();
+let known: ReturnType<typeof readCredentials> | undefined;
+const credentials = () => {
+  known ??= readCredentials();
+  return known;
+};
+
 /**
  * The SDK makes one attempt only; `retry` decides what is sent again, and for how long. The SDK caches its middleware
- * for all commands, since no command adds any.
+ * for all commands, since no command adds any. Without this signer it would make one for each call.
  */
-export const client = new RDSDataClient({ maxAttempts: 1, cacheMiddleware: true, requestHandler: timeouts });
+export const client = new RDSDataClient({
+  credentials,
+  signer: new SignatureV4({ service: "rds-data", region: process.env.AWS_REGION ?? "", credentials, sha256: Sha256 }),
+  maxAttempts: 1,
+  cacheMiddleware: true,
+  requestHandler: timeouts,
+});
+
+/** There is no logger, no report uses the user agent, and the Data API calls no function that could call this one. */
+export const unusedMiddleware = ["loggerMiddleware", "getUserAgentMiddleware", "recursionDetectionMiddleware"];
+for (const name of unusedMiddleware) client.middlewareStack.remove(name);
 
 /** Where a statement runs: the cluster, the secret of a login, and the database. */
 export type Target = Readonly<typeof database>;
