@@ -6,6 +6,7 @@ const sharedFunctions = [
   "authority",
   "begin_request",
   "rows",
+  "constraint_sentence",
   "contributor_elements",
   "images",
   "open_record",

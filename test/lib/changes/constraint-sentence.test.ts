@@ -1,0 +1,51 @@
+import { beforeAll, expect, it } from "vitest";
+import { useStack } from "../../support/stack.ts";
+
+const stack = useStack();
+let schema: string;
+
+beforeAll(async () => {
+  const [release] = await stack.sql`select schema from releases order by installed_at desc limit 1`;
+  schema = release?.schema;
+});
+
+/** The sentence about a refusal of this table, by this constraint or column. */
+async function sentence(table: string, constraint: string, column = ""): Promise<string> {
+  const [row] = await stack.sql.query<{ sentence: string }[]>(
+    `select ${schema}.constraint_sentence($1, $2, $3) as sentence`,
+    [table, constraint, column],
+  );
+  return row?.sentence ?? "";
+}
+
+it.each([
+  ["contributors", "contributors_slug_key", "", "Another contributor has the same slug"],
+  ["volumes", "volumes_series_id_fkey", "", "The series volume would lead to a series that is not there (series_id)"],
+  ["contributors", "", "first_name", "The first_name of the contributor cannot be empty"],
+  ["tags", "unheard_of", "", "The database refuses it by unheard_of"],
+  ["elsewhere", "", "", "The database refuses it by elsewhere"],
+])("A refusal by %s %s %s is told as a sentence", async (table, constraint, column, expected) => {
+  expect(await sentence(table, constraint, column)).toBe(expected);
+});
+
+it("No constraint of a recorded table is told by its name alone", async () => {
+  const constraints = await stack.sql<{ table: string; name: string; column: string }[]>`
+    select table_name as table, conname as name, '' as column
+    from history_tables() join pg_constraint on conrelid = cast(table_name as regclass)
+    where contype in ('p', 'u', 'f', 'c', 'x')
+    union all
+    select table_name, relname, ''
+    from
+      history_tables()
+      join pg_index on indrelid = cast(table_name as regclass) and indisunique
+      join pg_class on pg_class.oid = indexrelid
+    union all
+    select table_name, '', attname
+    from history_tables() join pg_attribute on attrelid = cast(table_name as regclass) and attnotnull and attnum > 0
+  `;
+  expect(constraints.length).toBeGreaterThan(50);
+  for (const { table, name, column } of constraints)
+    expect(await sentence(table, name, column)).toMatch(
+      /^(Another|The \w+ (\w+ )*(would lead|of the|.*is not allowed))/,
+    );
+});
