@@ -27,20 +27,26 @@ export const handler = repairFunction("ops/undo", async (input, { change, deadli
   const userId = user === undefined ? 0 : await userIdOf(user);
   const range = imported === undefined ? { user: userId, from, to } : { import: imported };
   const limit = imported === undefined ? changesPerCall : importChangesPerCall;
-  const next = async (before: number) =>
-    only === undefined
-      ? (await execute(toUndo(range, { before, limit }))).map((row) => integer(row, 0))
-      : [only].filter((id) => id < before);
+  const batches: UndoBatch[] = [];
+  const next = async (before: number) => {
+    if (only !== undefined) return batches.length === 0 ? [only] : [];
+    return (await execute(toUndo(range, { before, limit }))).map((row) => integer(row, 0));
+  };
   const undo = async (ids: readonly number[]) => {
     const images = options.dryRun
       ? { hasImages: Bucket !== undefined }
       : { images: await restoreFormerImages(ids, { change }) };
-    const { result } = await change("undo_changes", { changes: ids, import: imported, ...images, ...options });
+    const { result } = await change("undo_changes", {
+      changes: ids,
+      import: imported,
+      user: userId,
+      ...images,
+      ...options,
+    });
     return undoBatch.parse(result);
   };
   // An import that goes on would add changes behind those that are found now, so it ends first.
   if (imported !== undefined) await undo([]);
-  const batches: UndoBatch[] = [];
   let before = Number.MAX_SAFE_INTEGER;
   let newest: number | undefined;
   let length = 0;

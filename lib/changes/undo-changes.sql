@@ -28,7 +28,12 @@ create function undo_changes(request request) returns outcome language plpgsql a
     is_forced boolean = coalesce(cast(request.input ->> 'force' as boolean), false);
     change_ids bigint[] = ids(request.input -> 'changes');
     undone_import bigint = (select import_id from changes where id = cast(request.input ->> 'import' as bigint));
-    unknown_id bigint = (select id from unnest(change_ids) as id except select id from changes limit 1);
+    unknown_id bigint = (
+      select id
+      from unnest(change_ids) as asked (id)
+      where not exists (select from changes where changes.id = asked.id)
+      limit 1
+    );
     change changes;
     undoing bigint;
     last_row bigint = 0;
@@ -60,7 +65,7 @@ create function undo_changes(request request) returns outcome language plpgsql a
     -- An import that is taken back is over: it goes on no more, and the same file begins anew.
     update imports set is_done = true where id = undone_import;
     for change in select * from changes where id = any(change_ids) order by id desc loop
-      result = undo_change(change, is_forced);
+      result = undo_change(change, is_forced, cast(request.input ->> 'user' as bigint));
       if result -> 'reason' is not null then
         refused = refused || (named_change(change.id) || result);
       elsif result -> 'conflicts' is not null then

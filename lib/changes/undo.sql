@@ -16,17 +16,31 @@ create type undo_conflict as (
   table_name text, key jsonb, record text, field text, now jsonb, reason text, later bigint, effect text
 );
 
--- The rows that a change left otherwise than they were, each once, whatever its statements did in between.
+-- The rows that a change left otherwise than they were, each once, whatever its statements did in between. A row that
+-- was deleted and inserted again by its key is an updated one: the history has the key of the one only.
 create function undo_rows(undone_id bigint) returns undo_row[] language sql as $$
   select array(
-    with net as (
+    with touched as (
       select
         table_name, key, (array_agg(owner order by id desc))[1] as owner,
         case when (array_agg(before order by id))[1] is not null then merged(before order by id desc) end as before,
-        case when (array_agg(after order by id desc))[1] is not null then merged(after order by id) end as after
+        case when (array_agg(after order by id desc))[1] is not null then merged(after order by id) end as after,
+        bool_or(before is null) and bool_or(after is null) as is_again
       from changed_rows
       where change_id = undone_id
       group by table_name, key
+    ), net as (
+      select
+        table_name, key, touched.owner,
+        case when remains then before - key_columns(table_name) - text 'version' else before end as before,
+        case
+          when remains then (after || jsonb_build_object(listed.owner, touched.owner)) - key_columns(table_name)
+          else after
+        end as after
+      from
+        touched
+        join history_tables() as listed using (table_name)
+        cross join lateral (select is_again and before is not null and after is not null) as row (remains)
     ), present as (
       select table_name, found.key, found.current
       from
@@ -428,6 +442,31 @@ create function administrator_power() returns bigint[] language sql stable as $$
   )
 $$;
 
+-- What the database of today has no place for: rows of a table, or former values of a column, that it has no more.
+create function lost_place(undone_id bigint) returns text language sql stable as $$
+  select coalesce(
+    (
+      select format('The table %s does not exist any more', table_name)
+      from history
+      where change_id = undone_id and table_name not in (select table_name from history_tables())
+      limit 1
+    ),
+    (
+      select format('The column %s of %s does not exist any more', name, table_name)
+      from changed_rows cross join lateral jsonb_each(before) as field (name, value)
+      where change_id = undone_id and value <> 'null'
+      group by table_name, name
+      having
+        not exists (
+          select
+          from pg_attribute
+          where attrelid = to_regclass(table_name) and attname = name and not attisdropped
+        )
+      limit 1
+    )
+  )
+$$;
+
 -- Why a change cannot be taken back at all, or null.
 create function undo_error(change changes) returns text language sql stable as $$
   select case
@@ -436,11 +475,19 @@ create function undo_error(change changes) returns text language sql stable as $
     when change.endpoint in ('admin-users/logout', 'sign-out') then 'Sessions that were ended stay ended'
     when not exists (select from history where change_id = change.id)
       then 'It changed nothing that can be undone, or what it did is forgotten'
-    else (
-      select kept
-      from history_tables() as listed join changed_rows using (table_name)
-      where kept is not null and change_id = change.id and (before is null or after is null)
-      limit 1
+    else coalesce(
+      (
+        select format('It touched %s rows, and a call can undo %s', to_char(sum(count), 'FM999,999,999'), '60,000')
+        from (select jsonb_array_length(keys) as count from history where change_id = change.id) as counted
+        having sum(count) > 60000
+      ),
+      lost_place(change.id),
+      (
+        select kept
+        from history_tables() as listed join changed_rows using (table_name)
+        where kept is not null and change_id = change.id and (before is null or after is null)
+        limit 1
+      )
     )
   end
 $$;
@@ -475,10 +522,12 @@ create function conflicts_in_result(change_id bigint, conflicts undo_conflict[],
 $$;
 
 -- Takes a change back. Returns what was `overridden` and `skipped`, or the `conflicts`, or the `reason` why it is
--- refused.
-create function undo_change(change changes, is_forced boolean) returns jsonb language plpgsql as $$
+-- refused. A user whose changes of a time are taken back gets no role by that: it may have got permissions since.
+create function undo_change(change changes, is_forced boolean, user_id bigint) returns jsonb language plpgsql as $$
   declare
     reason text = undo_error(change);
+    refusing_table text;
+    refusing_column text;
     former_power bigint[] = administrator_power();
     rows undo_row[];
     conflicts undo_conflict[];
@@ -525,6 +574,13 @@ create function undo_change(change changes, is_forced boolean) returns jsonb lan
     if rows = '{}' then
       return jsonb_build_object('reason', 'It is already as it was before');
     end if;
+    if exists (
+      select
+      from unnest(rows) as row
+      where table_name = 'user_roles' and row.owner = user_id and before is not null and current is null
+    ) then
+      return jsonb_build_object('reason', format('It would give user %s a role back', user_id));
+    end if;
 
     set constraints all deferred;
     perform take_back(rows);
@@ -550,7 +606,9 @@ create function undo_change(change changes, is_forced boolean) returns jsonb lan
     when sqlstate 'REFUS' then
       return jsonb_build_object('reason', sqlerrm);
     when integrity_constraint_violation then
-      get stacked diagnostics reason = constraint_name;
-      return jsonb_build_object('reason', format('It would break %s', reason));
+      get stacked diagnostics reason = constraint_name, refusing_table = table_name, refusing_column = column_name;
+      return jsonb_build_object('reason', constraint_sentence(refusing_table, reason, refusing_column));
+    when data_exception then
+      return jsonb_build_object('reason', 'A column cannot have its former value any more, since its type has changed');
   end
 $$;

@@ -72,6 +72,22 @@ describe("ops-tidy and the ledger", () => {
     expect(await recordedDays()).toEqual([]);
   });
 
+  it("forgets a change as a whole, also one of more rows than a batch", async () => {
+    const [change] = await stack.sql`
+      insert into changes (at, endpoint) values (now() - interval '500 days', 'made/up') returning id
+    `;
+    await stack.sql`
+      insert into history (change_id, table_name, owners, keys, after)
+      select ${change?.id}, 'tags', array[1::bigint], '[[1]]', '[{"name": "a"}]' from generate_series(1, 12000)
+    `;
+    stack.dataApi.intercept(({ number }) => (number >= 2 ? broken : undefined));
+
+    await expect(tidied({})).rejects.toThrow();
+    stack.dataApi.intercept(undefined);
+
+    expect(await stack.sql`select from history where change_id = ${change?.id}`).toEqual([]);
+  });
+
   it("holds no change, nor waits for one, while it deletes", async () => {
     await record(500, 100);
     let tidying: Promise<unknown> = Promise.resolve();

@@ -83,6 +83,32 @@ it("ops-undo takes back what one transaction did to rows before and after they g
   expect(await contents(stack.sql)).toEqual(after);
 });
 
+it("ops-undo takes back that one transaction deleted a row and inserted it again by its id", async () => {
+  const { id } = await aContributor(stack.sql, { gender: "a" });
+  const role = await aRole(stack.sql);
+  const user = await aUser(stack.sql);
+  await give(stack.sql, user, role);
+  const before = await contents(stack.sql);
+  const change = await bySql(
+    [
+      `create temporary table former on commit drop as select * from contributors where id = ${id}`,
+      `delete from contributors where id = ${id}`,
+      `insert into contributors (id, first_name, last_name, slug, gender) overriding system value
+        select id, first_name, last_name, slug, 'b' from former`,
+      `delete from user_roles where user_id = ${user.id}`,
+      `insert into user_roles (user_id, role_id) values (${user.id}, ${role.id})`,
+      `delete from user_roles where (user_id, role_id) not in (values (${user.id}, ${role.id})) and user_id = ${user.id}`,
+    ].join(";"),
+  );
+  const after = await contents(stack.sql);
+  expect(after).not.toEqual(before);
+
+  const undoing = await undone(stack, change);
+  expect(await contents(stack.sql)).toEqual(before);
+  await undone(stack, undoing);
+  expect(await contents(stack.sql)).toEqual(after);
+});
+
 interface Conflicting {
   readonly change: number;
   /** Of each conflict the record, the field, the later change, and the reason. */
@@ -307,6 +333,39 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     `;
     return [deletion, `Role ${role.id} would have 501 permissions, and can have 500`];
   },
+  "what touched more than 60,000 rows": async () => {
+    const id = await bySql("insert into tags (name) select 'Many ' || number from generate_series(1, 60001) as number");
+    await bySql("delete from tags where name like 'Many %'");
+    return [id, "It touched 60,001 rows, and a call can undo 60,000"];
+  },
+  "a former value whose column is gone": async () => {
+    await stack.sql`alter table tags add column mood text`;
+    await bySql("insert into tags (name, mood) values ('Moody', 'dark')");
+    const deletion = await bySql("delete from tags where name = 'Moody'");
+    await stack.sql`alter table tags drop column mood`;
+    return [deletion, "The column mood of tags does not exist any more"];
+  },
+  "a former value that the type of its column does not permit any more": async () => {
+    await stack.sql`alter table tags add column year text`;
+    await bySql("insert into tags (name, year) values ('Yearly', 'none')");
+    const deletion = await bySql("delete from tags where name = 'Yearly'");
+    await stack.sql`alter table tags alter column year type integer using null`;
+    return [deletion, "A column cannot have its former value any more, since its type has changed"];
+  },
+  "rows of a table that is gone": async () => {
+    await bySql("insert into tags (name) values ('Elsewhere')");
+    const deletion = await bySql("delete from tags where name = 'Elsewhere'");
+    await stack.sql`update history set table_name = 'labels' where change_id = ${deletion}`;
+    return [deletion, "The table labels does not exist any more"];
+  },
+  "a former null of a column that cannot be empty any more": async () => {
+    await stack.sql`alter table tags add column sort text`;
+    await bySql("insert into tags (name) values ('Sorted')");
+    const deletion = await bySql("delete from tags where name = 'Sorted'");
+    await stack.sql`update tags set sort = ''`;
+    await stack.sql`alter table tags alter column sort set default '', alter column sort set not null`;
+    return [deletion, "The sort of the tag cannot be empty"];
+  },
   "what is as it was before": async () => {
     const { id } = await aContributor(stack.sql, { gender: "a" });
     const first = await patch("contributor", { id }, { gender: "b" });
@@ -340,6 +399,7 @@ describe("ops-undo refuses", () => {
   it.each([
     [{}, "either"],
     [{ change: 987_654 }, "There is no change 987654"],
+    [{ change: Number.MAX_SAFE_INTEGER }, `There is no change ${Number.MAX_SAFE_INTEGER}`],
     [{ change: 1, forse: true }, "forse"],
     [{ user: 1, from: future, to: past }, "to: It is not after `from`"],
     [{ user: 1, from: future, to: "2127-01-01T00:00:00Z" }, "from: It is in the future"],
@@ -450,6 +510,31 @@ describe("ops-undo of a user's changes in a time", () => {
       undone: [{ change: last }],
       conflicts: [{ change: first, field: "name", later: { change: byAnother } }],
     });
+  });
+
+  it("gives the user no role back, which others may have extended since", async () => {
+    const [role, other] = [await aRole(stack.sql), await aRole(stack.sql)];
+    const editor = await holderOf(stack.sql, "edit-users", "edit-roles");
+    await give(stack.sql, editor, role);
+    const path = { id: editor.id };
+    const leaving = await change(
+      "admin-users/edit",
+      { path, body: { username: editor.username, removed_roles: [role.id] } },
+      editor.token,
+    );
+    const misdeed = await change(
+      "admin-roles/edit",
+      { path: { id: other.id }, body: { name: "Misdeed" } },
+      editor.token,
+    );
+
+    expect(await undo(stack, { user: editor.id, ...range })).toMatchObject({
+      undone: [{ change: misdeed }],
+      refused: [{ change: leaving, reason: `It would give user ${editor.id} a role back` }],
+    });
+    expect(await roleIdsOf(stack.sql, editor)).not.toContain(role.id);
+    await undone(stack, leaving);
+    expect(await roleIdsOf(stack.sql, editor)).toContain(role.id);
   });
 
   it("refuses a name that several users have had", async () => {
