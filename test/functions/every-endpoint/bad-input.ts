@@ -6,6 +6,7 @@ import { aWholeContributor } from "../../support/catalogue.ts";
 import { identifier } from "../../support/database.ts";
 import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "../../support/envelope.ts";
 import { panelOrigin } from "../../support/environment.ts";
+import { aRole } from "../../support/records.ts";
 import { bodyOf, makers, tableOf } from "../../support/requests.ts";
 import { eventOf } from "../../support/samples.ts";
 import type { Request } from "../../support/stack.ts";
@@ -356,5 +357,25 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     );
 
     expect([one?.status, await one?.text()]).toEqual([other?.status, await other?.text()]);
+  });
+
+  it.each([
+    ["two slashes at the end", "GET", "/contributors//?client=1"],
+    ["a method that the path does not have", "POST", "/contributors?client=1"],
+    ["an unknown path", "GET", "/people"],
+  ])("answers 404 to %s", async (_, method, path) => {
+    const response = await fetch(stack.url + path, { method });
+
+    expect([response.status, await response.json()]).toEqual([404, envelope(404, "Not found")]);
+  });
+
+  it("answers 200 to a JSON body that begins with a byte-order mark", async () => {
+    const { id } = await aRole(stack.sql);
+    const body = `\ufeff${JSON.stringify({ name: `Role ${id}` })}`;
+
+    const headers = { ...cookie(), "Content-Type": "application/json" };
+    const response = await fetch(`${stack.url}/admin-roles/edit/${id}`, { method: "POST", headers, body });
+
+    expect(await response.json()).toEqual(envelope(200, "Role updated"));
   });
 }
