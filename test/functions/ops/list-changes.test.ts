@@ -164,7 +164,7 @@ describe("The words of a change of one record", () => {
 
     const added = await edit(id, {
       ...fields,
-      links: ["https://a.example", "https://b.example"],
+      links: ["https://a.example/", "https://b.example/"],
       added_aliases: ["Tezuka O."],
       added_descriptions: [{ language: "de", description: "Er zeichnete." }],
       added_relations: [{ relation_id: other.id, relation_type: "friend" }],
@@ -173,8 +173,8 @@ describe("The words of a change of one record", () => {
       '+ alias "Tezuka O."',
       '+ description language "German", description "Er zeichnete."',
       `+ relation relation_id Riyoko Ikeda (${other.id}), relation_type "friend"`,
-      '+ link "https://a.example"',
-      '+ link "https://b.example"',
+      '+ link "https://a.example/"',
+      '+ link "https://b.example/"',
       "public no → yes",
       `first_name "${first_name}" → "Osamu"`,
     ]);
@@ -183,7 +183,7 @@ describe("The words of a change of one record", () => {
     const edited = await edit(id, {
       ...fields,
       gender: "male",
-      links: ["https://b.example"],
+      links: ["https://b.example/"],
       removed_aliases: [await elementId("aliases")],
       modified_descriptions: [{ id: description, language: "English", source: "S" }],
       modified_relations: [{ id: relation, relation_id: another.id }],
@@ -193,8 +193,8 @@ describe("The words of a change of one record", () => {
       `description ${description}: source "" → "S"`,
       `description ${description}: language "German" → "English"`,
       `relation ${relation}: relation_id Riyoko Ikeda (${other.id}) → Moto (${another.id})`,
-      '- link "https://b.example"',
-      'link 0: url "https://a.example" → "https://b.example"',
+      '- link "https://b.example/"',
+      'link 0: url "https://a.example/" → "https://b.example/"',
       'gender none → "male"',
     ]);
   });
