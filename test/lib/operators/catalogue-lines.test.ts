@@ -34,7 +34,7 @@ describe("A line of a catalogue", () => {
         first_name: "Osamu",
         last_name: null,
         gender: null,
-        links: ["https://example.com", "http://example.com/b"],
+        links: ["https://example.com/", "http://example.com/b"],
         aliases: [],
         descriptions: [{ language: "German", description: "A\nB", source: "" }],
       }),
