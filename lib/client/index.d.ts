@@ -8,7 +8,7 @@ export interface Retry {
   attempts?: number;
   /** How many seconds a call waits at most, all its waits together; 30 if nothing is said. */
   seconds?: number;
-  /** After how many seconds without a response a request counts as lost; 35 if nothing is said, 300 for `updateAvatar`. */
+  /** After how many seconds without a response a request counts as lost; 35 if nothing is said, 300 for an image. */
   attemptSeconds?: number;
 }
 

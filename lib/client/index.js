@@ -19,7 +19,8 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     if (/^\/(admin-|session|sign-out)/.test(path)) init.credentials ??= "include";
     const search = `?${new URLSearchParams(Object.entries(query ?? {}).filter(([, value]) => !isEmpty(value)))}`;
     const url = baseUrl.replace(/\/+$/, "") + pathOf(path, parameters) + (search === "?" ? "" : search);
-    return { url, ...(await send(fetch ?? globalThis.fetch, url, init, retry === false ? { attempts: 1 } : retry)) };
+    const limits = { attemptSeconds: isUpload.test(path) ? 300 : 35, ...(retry === false ? { attempts: 1 } : retry) };
+    return { url, ...(await send(fetch ?? globalThis.fetch, url, init, limits)) };
   }
 
   async function call(method, path, options) {
@@ -109,8 +110,7 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
   /** Sets an avatar, and opens the record again: if nothing else has changed, a form that is open is no conflict. */
   async function updateAvatar(opened, file, options) {
     const [path, body] = [{ id: opened.data.id }, { image: await imageOf(file) }];
-    const upload = { retry: { attemptSeconds: 300 }, ...options, path, body };
-    const { error } = await call("POST", "/admin-contributors/update-avatar/{id}", upload);
+    const { error } = await call("POST", "/admin-contributors/update-avatar/{id}", { ...options, path, body });
     if (error) return { status: "refused", error };
     const { data, version } = await reopen("/admin-contributors", opened, options);
     const latest = { ...opened.data, image: data?.image ?? opened.data.image };
@@ -157,6 +157,9 @@ export async function imageOf(file) {
   return prefix + btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
+/** An image takes long on a slow line. */
+const isUpload = /\/update-(avatar|image)\//;
+
 /** Opening these details takes the caller's edit lock. */
 const opensLock = (path, options) =>
   /^\/admin-(contributors|users)\/id\/\{id\}$/.test(path) && options?.query?.lock !== "none";
@@ -197,7 +200,7 @@ function pathOf(path, parameters = {}) {
 const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
 
 /** Sends a request until its response is final, or the attempts or the seconds of waiting are used up. */
-async function send(fetch, url, init, { attempts = 3, seconds = 30, attemptSeconds = 35 } = {}) {
+async function send(fetch, url, init, { attempts = 3, seconds = 30, attemptSeconds }) {
   for (let attempt = 1, secondsLeft = seconds; ; attempt++) {
     const timeout = AbortSignal.timeout(attemptSeconds * 1_000);
     const signal = init.signal ? AbortSignal.any([init.signal, timeout]) : timeout;

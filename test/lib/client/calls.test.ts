@@ -166,6 +166,14 @@ describe("A call", () => {
     expect(attempts).toBe(2);
   });
 
+  it("sends an avatar as often as the client says, too", async () => {
+    const { sent, colophon } = clientOver([empty(503, "0")], { retry: false });
+
+    await colophon.updateAvatar(opened, new Blob(["image"]));
+
+    expect(sent).toHaveLength(1);
+  });
+
   it("rejects a response that is no JSON, with its URL", async () => {
     const { colophon } = clientOver([new Response("<!doctype html>")]);
 
