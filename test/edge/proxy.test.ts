@@ -1,17 +1,15 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buffer } from "node:stream/consumers";
-import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createClient } from "../../lib/client/index.js";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { panelOrigin } from "../support/environment.ts";
 import { useStack } from "../support/stack.ts";
+import { send } from "./shared-cache.ts";
 
 /* The proxy of lib/client/on-aws.md between a panel and the stage, which compresses. */
 
@@ -67,16 +65,10 @@ async function fetchThroughProxy(url: string, init: RequestInit): Promise<Respon
     origin: panelOrigin,
     "accept-encoding": "gzip",
   };
-  const socketPath = join(directory, "socket");
-  const sent = request({ socketPath, path: pathname + search, method: init.method, headers });
-  sent.end(init.body);
-  const response = await new Promise<import("node:http").IncomingMessage>((resolve, reject) =>
-    sent.on("response", resolve).on("error", reject),
-  );
-  const bytes = await buffer(response);
-  const isCompressed = response.headers["content-encoding"] === "gzip";
+  const options = { method: `${init.method}`, headers, body: init.body as string | undefined };
+  const response = await send(undefined, join(directory, "socket"), pathname + search, options);
   const shown = Object.entries(response.headers).map(([name, value]): [string, string] => [name, `${value}`]);
-  return new Response(isCompressed ? gunzipSync(bytes) : bytes, { status: response.statusCode ?? 500, headers: shown });
+  return new Response(response.text, { status: response.status, headers: shown });
 }
 
 describe.skipIf(!hasProxy)("A panel behind nginx that compresses", () => {

@@ -93,11 +93,17 @@ const isListening = (socket: string) =>
     connection.on("error", () => {});
   });
 
-async function send(agent: Agent, socketPath: string, path: string, { method = "GET", headers = {}, body }: Options) {
+/** Sends a request to a server that listens on a socket of the file system, and decompresses the response. */
+export async function send(
+  agent: Agent | undefined,
+  socketPath: string,
+  path: string,
+  { method = "GET", headers = {}, body }: Options,
+) {
   const sent = request({ agent, socketPath, path, method, headers });
   sent.end(body);
   const [response]: IncomingMessage[] = await once(sent, "response");
-  if (!response) throw new Error("Varnish sends no response");
+  if (!response) throw new Error("No response");
   const content = await buffer(response);
   const isCompressed = response.headers["content-encoding"] === "gzip" && content.length > 0;
   return {
