@@ -3,8 +3,8 @@ import { S3Client } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import { timeouts } from "../../lib/aws/retry.ts";
 import { transaction } from "../../lib/data-api/transaction.ts";
-import { noProgress, readLines } from "../../lib/operators/export-lines.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
+import { noProgress, readLines } from "../../lib/operators/transfer/export-lines.ts";
 
 const s3 = new S3Client({ requestHandler: timeouts });
 

@@ -1,7 +1,7 @@
-import { importFile } from "../../lib/operators/import.ts";
-import type { ImportReport } from "../../lib/operators/import-report.ts";
 import type { OperatorContext } from "../../lib/operators/operator-function.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
+import { importFile } from "../../lib/operators/transfer/import.ts";
+import type { ImportReport } from "../../lib/operators/transfer/import-report.ts";
 
 /**
  * Imports a catalogue from a file, from where an earlier run stopped. If `isDone` is false, time was over, and the next

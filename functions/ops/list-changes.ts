@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { readPage } from "../../lib/data-api/list.ts";
-import { changeInWords, ledgerRow, type NameOf } from "../../lib/operators/changes-in-words.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
-import { readNames } from "../../lib/operators/record-names.ts";
+import { changeInWords, ledgerRow, type NameOf } from "../../lib/operators/undo/changes-in-words.ts";
+import { readNames } from "../../lib/operators/undo/record-names.ts";
 import * as changes from "../../lib/queries/changes.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { invokeLater } from "../../lib/aws/lambda.ts";
 import { deadlineFromNow, isFault, retry } from "../../lib/aws/retry.ts";
 import { StillRunning } from "../../lib/migrations/slow.ts";
-import { respondToCloudFormation } from "../../lib/operators/cloudformation.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
+import { respondToCloudFormation } from "../../lib/operators/release/cloudformation.ts";
 import { handler as migrate } from "./migrate.ts";
 
 /** CloudFormation waits for an hour (infra/stacks/database/migration.ts); an invocation ends after 15 minutes. */

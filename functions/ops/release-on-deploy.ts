@@ -1,9 +1,9 @@
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import { writeLog } from "../../lib/aws/log.ts";
-import { respondToCloudFormation } from "../../lib/operators/cloudformation.ts";
 import type { OperatorContext } from "../../lib/operators/operator-function.ts";
 import { payloadOf } from "../../lib/operators/payloads.ts";
-import { publishRelease } from "../../lib/operators/release.ts";
+import { respondToCloudFormation } from "../../lib/operators/release/cloudformation.ts";
+import { publishRelease } from "../../lib/operators/release/release.ts";
 
 /** A release changes many functions at once, and Lambda throttles. A function takes no longer than API Gateway waits. */
 const lambda = new LambdaClient({

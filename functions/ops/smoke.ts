@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { writeLog } from "../../lib/aws/log.ts";
 import { deadlineFromNow } from "../../lib/aws/retry.ts";
 import { payloadOf } from "../../lib/operators/payloads.ts";
-import { smoke, smokeEdge } from "../../lib/operators/smoke.ts";
+import { smoke, smokeEdge } from "../../lib/operators/smoke/smoke.ts";
 import { readSecret } from "../../lib/sign-in/secrets.ts";
 
 const url = process.env.API_URL ?? "";

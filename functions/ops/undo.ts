@@ -2,9 +2,9 @@ import { execute, integer } from "../../lib/data-api/client.ts";
 import { Bucket } from "../../lib/images/store.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
-import { restoreFormerImages } from "../../lib/operators/restore-former-images.ts";
-import { undoResult, userIdOf } from "../../lib/operators/undo.ts";
-import { type UndoBatch, type UndoResult, undoBatch } from "../../lib/operators/undo-result.ts";
+import { restoreFormerImages } from "../../lib/operators/undo/restore-former-images.ts";
+import { undoResult, userIdOf } from "../../lib/operators/undo/undo.ts";
+import { type UndoBatch, type UndoResult, undoBatch } from "../../lib/operators/undo/undo-result.ts";
 import { toUndo } from "../../lib/queries/changes.ts";
 
 /**

@@ -40,7 +40,7 @@ async function withDemo<Result>(use: (url: string) => Promise<Result>): Promise<
 }
 
 const usage =
-  "npm run openapi\n  writes lib/client/openapi.json, calls.d.ts and paths.js, and lib/operators/catalogue-lines.schema.json anew, from the\n" +
+  "npm run openapi\n  writes lib/client/openapi.json, calls.d.ts and paths.js, and lib/operators/transfer/catalogue-lines.schema.json anew, from the\n" +
   "  declarations and the demo data";
 
 if (import.meta.main) {

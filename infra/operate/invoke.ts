@@ -1,8 +1,8 @@
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import * as z from "zod/mini";
 import { endpointAt } from "../../lib/contract/endpoints.ts";
-import { lambdaResponse } from "../../lib/operators/lambda-response.ts";
 import { isOperatorEndpoint } from "../../lib/operators/payloads.ts";
+import { lambdaResponse } from "../../lib/operators/release/lambda-response.ts";
 import { runCommand, UsageError } from "../command/command.ts";
 import { confirm } from "../command/confirm.ts";
 import { eventOf, functionNameOf, functionPathOf } from "../command/event.ts";

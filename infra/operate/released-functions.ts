@@ -5,7 +5,7 @@ import {
   paginateListFunctions,
   ResourceNotFoundException,
 } from "@aws-sdk/client-lambda";
-import { numberOf, publishedVersions, releaseOf } from "../../lib/operators/versions.ts";
+import { numberOf, publishedVersions, releaseOf } from "../../lib/operators/release/versions.ts";
 import { settings } from "../stages.ts";
 
 /** A function that API Gateway calls by its alias `live`. */

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { listedChange } from "../../lib/operators/changes-in-words.ts";
-import { type ImportReport, importReport } from "../../lib/operators/import-report.ts";
 import { plural } from "../../lib/operators/plural.ts";
-import { type conflict, type UndoResult, undoResult } from "../../lib/operators/undo-result.ts";
+import { type ImportReport, importReport } from "../../lib/operators/transfer/import-report.ts";
+import { listedChange } from "../../lib/operators/undo/changes-in-words.ts";
+import { type conflict, type UndoResult, undoResult } from "../../lib/operators/undo/undo-result.ts";
 import { visible } from "../command/print.ts";
 
 const listed = z.object({ changes: z.array(listedChange), next: z.nullable(z.number()) });

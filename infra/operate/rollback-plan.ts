@@ -1,5 +1,5 @@
 import type { Contraction } from "../../lib/migrations/contractions.ts";
-import { versionsKept } from "../../lib/operators/versions.ts";
+import { versionsKept } from "../../lib/operators/release/versions.ts";
 import type { ReleasedFunction, ReleasedVersion } from "./released-functions.ts";
 
 /**

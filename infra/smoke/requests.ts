@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { endpointPath, isNavigation, isPublic } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import type { SmokeRequest } from "../../lib/operators/smoke.ts";
+import type { SmokeRequest } from "../../lib/operators/smoke/smoke.ts";
 
 const events = join(import.meta.dirname, "../../events");
 

@@ -1,4 +1,4 @@
-import { type SmokeResult, smoke } from "../../lib/operators/smoke.ts";
+import { type SmokeResult, smoke } from "../../lib/operators/smoke/smoke.ts";
 import { runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { tokenFrom } from "../command/token.ts";

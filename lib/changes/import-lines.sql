@@ -1,7 +1,7 @@
--- Imports lines of a file into the tables that they name (lib/operators/catalogue-lines.ts), which are checked there;
--- what depends on the database is checked here. An import is the only change that gives external ids, and that changes
--- publishers, series, tags and clients beside others, and one batch waits for another one. So only contributors need
--- locks of their own. A step is one statement over all lines of a batch, which joins them by hashing.
+-- Imports lines of a file into the tables that they name (lib/operators/transfer/catalogue-lines.ts), which are checked
+-- there; what depends on the database is checked here. An import is the only change that gives external ids, and that
+-- changes publishers, series, tags and clients beside others, and one batch waits for another one. So only contributors
+-- need locks of their own. A step is one statement over all lines of a batch, which joins them by hashing.
 
 -- A line about a record by its external id, or by the id of a client, with the elements of the lists that it replaces,
 -- by their tables. A new record that gets no slug from the line gets one that is `made` from its name. A line about a

@@ -1,4 +1,4 @@
-import type { ChangedRow, ListedChange as Listed } from "../../lib/operators/changes-in-words.ts";
+import type { ChangedRow, ListedChange as Listed } from "../../lib/operators/undo/changes-in-words.ts";
 import type { Sql } from "./database.ts";
 import { invoke } from "./invoke.ts";
 import type { Stack } from "./stack.ts";

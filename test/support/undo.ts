@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { UndoResult } from "../../lib/operators/undo-result.ts";
+import type { UndoResult } from "../../lib/operators/undo/undo-result.ts";
 import type { Sql } from "./database.ts";
 import { invoke } from "./invoke.ts";
 import type { Request, Stack } from "./stack.ts";

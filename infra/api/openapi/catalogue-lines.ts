@@ -1,13 +1,16 @@
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { name, nameOrEmpty } from "../../../lib/contract/parameters.ts";
-import { expectationOf } from "../../../lib/operators/catalogue-fields.ts";
-import { kinds } from "../../../lib/operators/catalogue-lines.ts";
+import { expectationOf } from "../../../lib/operators/transfer/catalogue-fields.ts";
+import { kinds } from "../../../lib/operators/transfer/catalogue-lines.ts";
 import { nameSchemas, unfit } from "./patterns.ts";
 import { inputSchema, type JsonSchema, replace, restrictText } from "./schemas.ts";
 
 /** Where the JSON Schema of a catalogue's lines is kept. */
-export const catalogueLinesFile = join(import.meta.dirname, "../../../lib/operators/catalogue-lines.schema.json");
+export const catalogueLinesFile = join(
+  import.meta.dirname,
+  "../../../lib/operators/transfer/catalogue-lines.schema.json",
+);
 
 /** The text of the JSON Schema of a catalogue's lines. */
 export function catalogueLinesText(): string {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { CatalogueLine } from "../../../lib/operators/catalogue-lines.ts";
+import type { CatalogueLine } from "../../../lib/operators/transfer/catalogue-lines.ts";
 import type { PageHandler } from "../../aws-local/api-gateway/server.ts";
 import { imageHeaders } from "../pages/images.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Client as Connection } from "pg";
 import sql from "sql-template-tag";
 import { slugOf } from "../../../lib/contract/slug.ts";
-import { type CatalogueLine, parseLine } from "../../../lib/operators/catalogue-lines.ts";
+import { type CatalogueLine, parseLine } from "../../../lib/operators/transfer/catalogue-lines.ts";
 import type { Lambda } from "../../aws-local/lambda/lambda.ts";
 import { withConnection } from "../../aws-local/postgres/connection.ts";
 import roles from "./roles.json" with { type: "json" };

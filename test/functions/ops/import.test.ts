@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { transferBucket } from "../../../infra/local/stage/functions.ts";
-import type { ImportReport as Report } from "../../../lib/operators/import-report.ts";
+import type { ImportReport as Report } from "../../../lib/operators/transfer/import-report.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { identifier, values } from "../../support/database.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { link } from "../../../lib/contract/links.ts";
 import { name, requiredText, source } from "../../../lib/contract/parameters.ts";
-import { parseLine } from "../../../lib/operators/catalogue-lines.ts";
+import { parseLine } from "../../../lib/operators/transfer/catalogue-lines.ts";
 import { exportFrom, linesOf } from "../../support/exports.ts";
 import { operate } from "../../support/operate.ts";
 import { useStack } from "../../support/stack.ts";

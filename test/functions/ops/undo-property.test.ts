@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
-import type { UndoResult } from "../../../lib/operators/undo-result.ts";
+import type { UndoResult } from "../../../lib/operators/undo/undo-result.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { values } from "../../support/database.ts";

@@ -1,4 +1,4 @@
-import type { OperatorPayload } from "./payloads.ts";
+import type { OperatorPayload } from "../payloads.ts";
 
 type Request = OperatorPayload<"ops/migrate-on-deploy" | "ops/release-on-deploy">;
 

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { link } from "../contract/links.ts";
+import { link } from "../../contract/links.ts";
 import {
   date,
   languageName,
@@ -10,14 +10,15 @@ import {
   requiredText,
   source,
   withDefault,
-} from "../contract/parameters.ts";
-import { slugOf } from "../contract/slug.ts";
-import type { Column } from "../queries/catalogue.ts";
+} from "../../contract/parameters.ts";
+import { slugOf } from "../../contract/slug.ts";
+import type { Column } from "../../queries/catalogue.ts";
+import { quotation } from "../undo/excerpts.ts";
 import { columnsOf, expectationOf, type Meaning, meaning, schemaIn, tableOf } from "./catalogue-fields.ts";
-import { quotation } from "./excerpts.ts";
 
 /*
- * The lines of a catalogue as a file (README.md, "Lines of a catalogue"): imports read them, exports write them. A name, a text, a
+ * The lines of a catalogue as a file (../README.md, "Lines of a catalogue"): imports read them, exports write them. A name,
+ * a text, a
  * language or a link is checked and stored as in the endpoints that edit contributors. Here alone is declared which
  * fields a line has.
  */

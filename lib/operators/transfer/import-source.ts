@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { GetObjectCommand, HeadObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { deadlineFromNow, isFault, retry, timeouts } from "../aws/retry.ts";
-import { refusal } from "./refusal.ts";
+import { deadlineFromNow, isFault, retry, timeouts } from "../../aws/retry.ts";
+import { refusal } from "../refusal.ts";
 
 const client = new S3Client({ maxAttempts: 1, requestHandler: timeouts });
 

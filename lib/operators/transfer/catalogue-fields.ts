@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Column, LineTable, List } from "../queries/catalogue.ts";
+import type { Column, LineTable, List } from "../../queries/catalogue.ts";
 
 /** What is known of a value beside its schema. */
 export interface Meaning {

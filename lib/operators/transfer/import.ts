@@ -1,16 +1,16 @@
 import { Readable } from "node:stream";
 import * as z from "zod/mini";
-import { execute, integer, type Row, text } from "../data-api/client.ts";
-import { rolledBack } from "../data-api/transaction.ts";
-import * as imports from "../queries/imports.ts";
+import { execute, integer, type Row, text } from "../../data-api/client.ts";
+import { rolledBack } from "../../data-api/transaction.ts";
+import * as imports from "../../queries/imports.ts";
+import type { OperatorContext } from "../operator-function.ts";
+import type { OperatorPayload } from "../payloads.ts";
+import { plural } from "../plural.ts";
+import { refusal } from "../refusal.ts";
 import { fieldsOfColumns, storedLine } from "./catalogue-lines.ts";
 import { type Batch, batchesOf, isRefusal, linesIn, type Start } from "./import-lines.ts";
 import { type ImportReport, importReport } from "./import-report.ts";
 import { openSource, type Source } from "./import-source.ts";
-import type { OperatorContext } from "./operator-function.ts";
-import type { OperatorPayload } from "./payloads.ts";
-import { plural } from "./plural.ts";
-import { refusal } from "./refusal.ts";
 
 /** How far an import has come (the table `imports`). */
 interface Progress {

@@ -1,7 +1,7 @@
 import { empty } from "sql-template-tag";
 import * as z from "zod/mini";
-import { readText } from "../data-api/chunks.ts";
-import * as changes from "../queries/changes.ts";
+import { readText } from "../../data-api/chunks.ts";
+import * as changes from "../../queries/changes.ts";
 import type { NameOf } from "./changes-in-words.ts";
 
 const namesSchema = z.record(z.string(), z.string());

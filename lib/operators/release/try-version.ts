@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
-import { type Declaration, endpointPath, functionName, needsCaller } from "../contract/declare.ts";
-import { endpoints } from "../contract/endpoints.ts";
-import { expectedStatuses, finalResponse, problemOf } from "./expected-response.ts";
+import { type Declaration, endpointPath, functionName, needsCaller } from "../../contract/declare.ts";
+import { endpoints } from "../../contract/endpoints.ts";
+import { expectedStatuses, finalResponse, problemOf } from "../../contract/expected-response.ts";
 import { lambdaResponse } from "./lambda-response.ts";
 
 /** `colophon-prod-` */
@@ -47,7 +47,7 @@ interface Sample {
  */
 async function eventFor(declaration: Declaration): Promise<Sample> {
   // The build puts all samples into the bundle.
-  const sample: { default: Sample } = await import(`../../events/${endpointPath(declaration)}.json`, {
+  const sample: { default: Sample } = await import(`../../../events/${endpointPath(declaration)}.json`, {
     with: { type: "json" },
   });
   const { Cookie: _, ...headers } = sample.default.headers;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
-import { Bucket, restoreObjects } from "../images/store.ts";
-import type { OperatorContext } from "./operator-function.ts";
+import { Bucket, restoreObjects } from "../../images/store.ts";
+import type { OperatorContext } from "../operator-function.ts";
 
 /**
  * Restores the images that changes have taken from records, before the changes are undone. They are listed for removal

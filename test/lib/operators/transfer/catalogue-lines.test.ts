@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { catalogueLinesFile, catalogueLinesText } from "../../../infra/api/openapi/catalogue-lines.ts";
-import { kinds, parseLine } from "../../../lib/operators/catalogue-lines.ts";
+import { catalogueLinesFile, catalogueLinesText } from "../../../../infra/api/openapi/catalogue-lines.ts";
+import { kinds, parseLine } from "../../../../lib/operators/transfer/catalogue-lines.ts";
 
 const parse = (line: object) => parseLine(JSON.stringify(line));
 
@@ -99,7 +99,7 @@ describe("The documents about the lines of a catalogue", () => {
   });
 
   it("have each kind of line, with its fields in their order", async () => {
-    const readme = await readFile(join(import.meta.dirname, "../../../lib/operators/README.md"), "utf8");
+    const readme = await readFile(join(import.meta.dirname, "../../../../lib/operators/README.md"), "utf8");
     const section = readme.split(/^(?=## )/m).find((each) => each.startsWith("## Lines of a catalogue\n")) ?? "";
 
     for (const [kind, { schema }] of Object.entries(kinds)) {

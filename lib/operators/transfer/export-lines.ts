@@ -1,10 +1,10 @@
 import sql from "sql-template-tag";
-import { readTextWithin } from "../data-api/chunks.ts";
-import { integer, integerOrNull } from "../data-api/client.ts";
-import type { Send } from "../data-api/transaction.ts";
-import { countSkipped, lines } from "../queries/catalogue.ts";
+import { readTextWithin } from "../../data-api/chunks.ts";
+import { integer, integerOrNull } from "../../data-api/client.ts";
+import type { Send } from "../../data-api/transaction.ts";
+import { countSkipped, lines } from "../../queries/catalogue.ts";
+import { refusal } from "../refusal.ts";
 import { kinds } from "./catalogue-lines.ts";
-import { refusal } from "./refusal.ts";
 
 /** What has been read of an export. */
 export interface Progress {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type LambdaClient, PublishVersionCommand, waitUntilPublishedVersionActive } from "@aws-sdk/client-lambda";
-import { serializeError } from "../http/log.ts";
-import type { OperatorContext } from "./operator-function.ts";
+import { serializeError } from "../../http/log.ts";
+import type { OperatorContext } from "../operator-function.ts";
 import { tryVersion } from "./try-version.ts";
 import { deleteVersion, numberOf, pruneVersions, publishedVersions, releaseOf } from "./versions.ts";
 

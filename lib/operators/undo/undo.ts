@@ -1,8 +1,8 @@
-import { execute, integer } from "../data-api/client.ts";
-import * as changes from "../queries/changes.ts";
+import { execute, integer } from "../../data-api/client.ts";
+import * as changes from "../../queries/changes.ts";
+import { refusal } from "../refusal.ts";
 import { rowsInWords } from "./changes-in-words.ts";
 import { readNames } from "./record-names.ts";
-import { refusal } from "./refusal.ts";
 import type { UndoBatch, UndoResult } from "./undo-result.ts";
 
 /** Puts the results of several calls together, with the names of records. */
