@@ -641,7 +641,7 @@ export interface PublisherListItem {
   /** Empty if not known. */
   headquarter: string;
   series_count: number;
-  /** YYYY-MM-DD, or empty. */
+  /** What is known of it: YYYY, YYYY-MM or YYYY-MM-DD; or empty. */
   founding_date: string;
   /** Its address, or empty. */
   image: string;

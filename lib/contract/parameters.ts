@@ -57,8 +57,10 @@ export const withDefault = <S extends z.ZodMiniType, const D>(schema: S, default
 
 /** A name that may be missing, null or empty: then it is null. */
 export const optionalName = mapped(z.optional(z.nullable(nameOrEmpty)), (value) => value || null);
-/** A day, as 1909-12-31. PostgreSQL has no year 0. */
-export const date = z.iso.date().check(z.regex(/^(?!0000)/));
+/** A date as far as it is known: 1909, 1909-12 or 1909-12-31 (ISO 8601, reduced precision). PostgreSQL has no year 0. */
+export const date = z
+  .union([z.iso.date(), z.string().check(z.regex(/^\d{4}(?:-(?:0[1-9]|1[0-2]))?$/))])
+  .check(z.refine((value) => !value.startsWith("0000")));
 export const flag = withDefault(z.boolean(), false);
 
 const digits = z.string().check(z.regex(/^\d{1,16}$/));

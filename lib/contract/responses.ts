@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { date } from "./parameters.ts";
 import { permissions } from "./permissions.ts";
 
 /*
@@ -161,7 +162,7 @@ export const PublisherListItem = z.strictObject({
   website: urlOrEmpty,
   headquarter: possible,
   series_count: count,
-  founding_date: field(z.union([z.iso.date(), z.literal("")]), "YYYY-MM-DD, or empty."),
+  founding_date: field(z.union([date, z.literal("")]), "What is known of it: YYYY, YYYY-MM or YYYY-MM-DD; or empty."),
   image: urlOrEmpty,
   image_source: z.string(),
 });

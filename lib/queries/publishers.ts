@@ -22,7 +22,7 @@ export function list({ search, order = "added-asc" }: Filters<typeof listPublish
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,
         coalesce(website, '') as website, coalesce(headquarter, '') as headquarter,
         (select count(*) from series_publishers where publisher_id = page.id) as series_count,
-        coalesce(cast(founding_date as text), '') as founding_date, coalesce(${imageUrl(sql`image`)}, '') as image,
+        coalesce(founding_date, '') as founding_date, coalesce(${imageUrl(sql`image`)}, '') as image,
         coalesce(image_source, '') as image_source
       from ${pageOfFound(catalogueOrders[order], batch)} as page
       order by ${by}

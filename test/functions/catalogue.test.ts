@@ -116,6 +116,17 @@ it("GET /publishers returns 200 with every field of the interface, and with empt
   });
 });
 
+it("GET /publishers returns 200 with founding dates as precise as they are known, and real ones alone", async () => {
+  const known = ["1939", "1939-05", "2000-02-29", "0001-12-31"];
+  for (const founding_date of known) await aPublisher(stack.sql, { founding_date });
+
+  const { publishers } = await read("publishers/list", {});
+  expect(publishers.map(({ founding_date }: { founding_date: string }) => founding_date)).toEqual(known);
+  const refused = ["", "0000", "193", "1939-5", "1939-13", "1939-00", "1900-02-29", "1939-05-17 ", "19390517"];
+  for (const founding_date of refused)
+    await expect(aPublisher(stack.sql, { founding_date }), founding_date).rejects.toThrow("founding_date_check");
+});
+
 describe("GET /contributor/slug/{slug}", () => {
   const find = async (slug: string) => (await lookUp("contributor/slug", slug)).body;
 

@@ -125,7 +125,7 @@ describe("npm run new", () => {
       ["done(request, caller, record => 'user/' || request.target)", "done(request, caller)"],
     );
 
-    await writeFile(join(project, "lib/migrations/tables/12-born.sql"), "alter table contributors add born date;\n");
+    await writeFile(join(project, "lib/migrations/tables/12-born.sql"), "alter table contributors add born text;\n");
     await edit("lib/migrations/tables/all.ts", ['  "11-roles",\n', '$&  "12-born",\n']);
     await edit(
       "lib/contract/admin-contributors.ts",
@@ -133,7 +133,7 @@ describe("npm run new", () => {
       ["  search,\n", "$&  withDefault,\n"],
       ["    links: list(linkOrObject, linksMax),\n", "$&    born: withDefault(date, null),\n"],
     );
-    const born = "  born: z.nullable(z.iso.date()),\n$&";
+    const born = "  born: z.nullable(z.string()),\n$&";
     await edit("lib/contract/responses.ts", ["  gender: possible,\n  links,\n", born]);
     await edit("lib/queries/admin-contributors.ts", ["    coalesce(gender, '') as gender,", "    born,\n$&"]);
     const [former, latter] = ["        gender = fields.gender,\n", "$&        born = fields.born,\n"];

@@ -63,7 +63,7 @@ export async function scale(databaseUrl: string, contributors: number): Promise<
           (${names.publishers}::text[])[1 + n % ${names.publishers.length}] || ' ' || n,
           'made-up-' || n,
           (array['Japan', 'France', 'Germany', 'United Kingdom'])[1 + n % 4],
-          date '1900-01-01' + cast(n % 40000 as int)
+          left(cast(date '1900-01-01' + cast(n % 40000 as int) as text), (array[4, 7, 10])[1 + n % 3])
         from numbers
         where place <= ${publishers}
         returning id

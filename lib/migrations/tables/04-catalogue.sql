@@ -217,7 +217,10 @@ create table publishers (
   website text check (website ~ '^https?://[^/]'),
   domain text generated always as (domain_of(website)) stored,
   headquarter text,
-  founding_date date,
+  -- What is known of it, as YYYY, YYYY-MM or YYYY-MM-DD
+  founding_date text check (
+    founding_date ~ '^\d{4}(-\d\d){0,2}$' and pg_input_is_valid(rpad(founding_date, 10, '-01'), 'date')
+  ),
   image text,
   image_source text,
   random_key double precision not null default random(),

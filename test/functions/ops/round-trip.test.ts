@@ -104,7 +104,7 @@ const catalogues = fc
       country: optional,
       website: fc.option(url, { nil: undefined }),
       headquarter: optional,
-      founding_date: fc.constantFrom(undefined, "0001-01-01", "1909-12-31", "9999-12-31"),
+      founding_date: fc.constantFrom(undefined, "0001", "1909-12", "1909-12-31", "9999-12-31"),
       image: imageKey,
       image_source: optional,
       aliases: aliases("title"),

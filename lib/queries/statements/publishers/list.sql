@@ -18,7 +18,7 @@ from
           coalesce(website, '') as website,
           coalesce(headquarter, '') as headquarter,
           (select count(*) from series_publishers where publisher_id = page.id) as series_count,
-          coalesce(cast(founding_date as text), '') as founding_date,
+          coalesce(founding_date, '') as founding_date,
           coalesce(:2::text || '/' || image, '') as image,
           coalesce(image_source, '') as image_source
         from (select * from found where true order by key asc, id asc limit :3::bigint offset :4::bigint) as page
@@ -57,7 +57,7 @@ from
           coalesce(website, '') as website,
           coalesce(headquarter, '') as headquarter,
           (select count(*) from series_publishers where publisher_id = page.id) as series_count,
-          coalesce(cast(founding_date as text), '') as founding_date,
+          coalesce(founding_date, '') as founding_date,
           coalesce(:3::text || '/' || image, '') as image,
           coalesce(image_source, '') as image_source
         from (select * from found where true order by key asc, id asc limit :4::bigint offset :5::bigint) as page
@@ -101,7 +101,7 @@ from
                   coalesce(website, '') as website,
                   coalesce(headquarter, '') as headquarter,
                   (select count(*) from series_publishers where publisher_id = page.id) as series_count,
-                  coalesce(cast(founding_date as text), '') as founding_date,
+                  coalesce(founding_date, '') as founding_date,
                   coalesce(:1::text || '/' || image, '') as image,
                   coalesce(image_source, '') as image_source
                 from
