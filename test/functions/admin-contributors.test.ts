@@ -320,17 +320,12 @@ describe("A slug", () => {
 
   it.each([
     [
-      "has the letters of ligatures, of wide forms and of numbers in circles",
-      ["ﬁne ﬂower", "Ｔｅｚｕｋａ", "Ⅻ ①"],
-      ["fine-flower", "tezuka", "xii-1"],
-    ],
-    [
       "is the next one in the order of names, without gaps",
       ["Gap", "Gap!", "Gap?", "Gap.", "Gap,"],
       ["gap", "gap-2", "gap-3", "gap-4", "gap-5"],
     ],
     [
-      "is found after names without Latin letters that end in the largest number",
+      "is found after names without readable letters that end in the largest number",
       ["鳥山明", "Contributor 999999999", "尾田栄一郎", "手塚治虫"],
       ["contributor", "contributor-999999999", "contributor-2", "contributor-3"],
     ],
@@ -359,7 +354,7 @@ describe("A slug", () => {
 
   it("is found for users by ops-create-user, whatever names there are", async () => {
     const slugs: string[] = [];
-    for (const username of ["X", "X 999999999", "X!", "X?", "ユーザー", "利用者"]) {
+    for (const username of ["X", "X 999999999", "X!", "X?", "使用者", "利用者"]) {
       slugs.push((await invoke<{ slug: string }>(stack, "ops-create-user", { username })).slug);
     }
 

@@ -54,7 +54,7 @@ export async function loadDemo(
 }
 
 async function loadUsers(connection: Connection): Promise<void> {
-  const entries = users.map((user) => ({ ...user, slug: slugOf(user.username, "user") }));
+  const entries = users.map((user) => ({ ...user, slug: slugOf([user.username], "user") }));
   await connection.query(sql`
     with entries as (
       select *

@@ -214,7 +214,7 @@ export function storedLine({ kind, ...fields }: CatalogueLine) {
   });
   return {
     table_name: table,
-    made: "externalId" in fields ? slugOf(nameOf(fields), kind) : undefined,
+    made: "externalId" in fields ? slugOf([nameOf(fields), ...latinAliasesOf(fields)], kind) : undefined,
     object: rowOf(columns, fields),
     lists: Object.fromEntries(elements),
   };
@@ -235,6 +235,13 @@ export const fieldsOfColumns = Object.fromEntries(
 
 const nameOf = ({ name = "", first_name = name, last_name }: Readonly<Record<string, unknown>>): string =>
   `${first_name} ${last_name ?? ""}`;
+
+const latinAliasesOf = ({ aliases = [] }: { readonly aliases?: readonly Alias[] | undefined }): string[] =>
+  aliases
+    .map((alias) => (typeof alias === "string" ? alias : "title" in alias ? alias.title : alias.name))
+    .filter((alias) => /\p{Script=Latin}/u.test(alias));
+
+type Alias = string | { readonly name: string } | { readonly title: string };
 
 /** Why a line is refused: its field, and what was expected; a null field means the line as a whole. */
 export interface Refusal {
