@@ -13,6 +13,10 @@ export const characters = {
   /** Marks that take its vowel from a letter: a joiner behind them says how it is written then. */
   virama:
     /[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d3b\u0d3c\u0d4d\u0dca\u0f84\u1039\u103a\u17d2\u1a60\u1b44\ua9c0\uabed]/v,
+  /** What ends a word in scripts whose letters join: blanks and their usual signs. */
+  wordEnd: /[\s!-\/:-@\[-`\{-~\u00ab\u00b7\u00bb\u060c\u061b\u061f\u06d4\u2010-\u2027\u2030-\u205e]/v,
+  /** What a name loses at its ends, as white space: a copied name brings it along. */
+  pasted: /[[\p{Cf}&&\p{Default_Ignorable_Code_Point}]--[\u200c\u200d\u{e0000}-\u{e0fff}]]/v,
   mongolian: /[\u1820-\u1878\u1880-\u18aa]/v,
   ideograph: /[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{3fffd}]/v,
   emoji:
@@ -20,16 +24,19 @@ export const characters = {
 } as const;
 
 /**
- * A regular expression for joiners and variation selectors that are in their place (RFC 5892, "CONTEXTJ"; UTS 51).
+ * A regular expression for joiners, variation selectors and tags of a region's flag that are in their place (RFC 5892,
+ * "CONTEXTJ"; UTS 51). Kurdish in Arabic script writes a last vowel as the letter heh with a non-joiner behind it.
  * @param write writes a class of characters
  */
 export function joinersInPlace(write: (characters: RegExp) => string): string {
-  const { joining, virama, mongolian, ideograph, emoji } = characters;
+  const { joining, wordEnd, pasted, virama, mongolian, ideograph, emoji } = characters;
   return [
     `(?<=${write(joining)})[\\u200c\\u200d](?=${write(joining)})`,
+    `(?<=${write(joining)})\\u200c(?=${write(wordEnd)}|${write(pasted)}|$)`,
     `(?<=${write(virama)})[\\u200c\\u200d]`,
     `(?<=${write(emoji)}|\\ufe0f)\\u200d(?=${write(emoji)})`,
     `(?<=${write(emoji)}|${write(ideograph)})[\\ufe00-\\ufe0f\u{e0100}-\u{e01ef}]`,
+    "(?<=\u{1f3f4})[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{3,6}\u{e007f}",
     `(?<=[0-9#*])\\ufe0f(?=\\u20e3)`,
     `(?<=${write(mongolian)})[\\u180b-\\u180d\\u180f]`,
   ].join("|");
@@ -39,10 +46,15 @@ const inPlace = new RegExp(
   joinersInPlace(({ source }) => source),
   "gv",
 );
+const end = `[^\\s${characters.pasted.source}]`;
+const betweenEnds = new RegExp(`${end}(?:.*${end})?`, "sv");
 const visible = new RegExp(`[^\\s${characters.unseen.source}]`, "v");
 
 /** Whether anything of the text can be seen. */
 export const isVisible = (value: string): boolean => visible.test(value);
+
+/** The text without white space and pasted characters at its ends. */
+export const trimmed = (value: string): string => betweenEnds.exec(value)?.[0] ?? "";
 
 /** Whether the text holds nothing that has no place in a name. */
 export const isName = (value: string): boolean =>

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { invalid } from "./errors.ts";
 import { language } from "./languages.ts";
-import { isName, isVisible } from "./names.ts";
+import { isName, isVisible, trimmed } from "./names.ts";
 import { searchOf } from "./search.ts";
 
 export const nameLengthMax = 255;
@@ -35,7 +35,7 @@ export const text = (max: number) =>
 /** A name that may be empty; a name without any visible character is empty. */
 export const nameOrEmpty = z.string().check(
   z.maxLength(nameLengthMax, invalid),
-  z.overwrite((value) => (isVisible(value) ? value.trim() : "")),
+  z.overwrite((value) => (isVisible(value) ? trimmed(value) : "")),
   z.refine((value) => value.isWellFormed() && isName(value), invalid),
 );
 export const name = nameOrEmpty.check(z.minLength(1));

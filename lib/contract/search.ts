@@ -11,7 +11,7 @@ export interface Search {
 
 /** What vanishes inside of a word: apostrophes, of which some are letters, full stops, and what is invisible. */
 const vanishing =
-  /[[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}'`\u00b4\u02b9-\u02bf\u02c8\u02ca\u02cb\u055a\u05f3\u07f4\u07f5\u2018-\u201b\u2032\u2035\ua78b\ua78c\uff07.\u2024\uff0e\u3002\uff61]--[\t-\r\x85]]/gv;
+  /[[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}'`\u00b4\u02b9-\u02bf\u02c8\u02ca\u02cb\u055a\u05f3\u07f4\u07f5\u2018-\u201b\u2032\u2035\ua78b\ua78c\uff07.\u2024\uff0e\u3002\uff61]--[\t-\r\x85]]/gv;
 const separators = /[\p{P}\p{S}\p{Z}\p{Cc}]+/u;
 /** Accents and points, which a key leaves out; marks of other scripts are vowels. */
 const points =

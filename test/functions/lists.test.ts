@@ -345,6 +345,28 @@ describe("A search finds a name however it is typed", () => {
       ]);
   });
 
+  it("whatever invisible characters are pasted with it", async () => {
+    await empty();
+    const { id } = await aContributor(stack.sql, { first_name: "Osamu", last_name: "Tezuka", client_id: 1 });
+    const points = Array.from({ length: 0x110000 }, (_, point) => point).filter(
+      (point) => point < 0xd800 || point > 0xdfff,
+    );
+    const invisible = points
+      .map((point) => String.fromCodePoint(point))
+      .filter((each) => /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800]/u.test(each));
+    const texts = Array.from({ length: Math.ceil(invisible.length / 100) }, (_, text) =>
+      invisible
+        .slice(100 * text, 100 * (text + 1))
+        .join("")
+        .replace("\0", ""),
+    );
+
+    for (const text of texts) {
+      const { records } = await listOf("contributors/list", { search: `${text.slice(0, 4)}Te${text}zuka` });
+      expect([text, records.map((each) => each.id)]).toEqual([text, [id]]);
+    }
+  });
+
   it.each([
     ["a vowel of Devanagari", "कि", "कु"],
     ["the voicing of kana", "かな", "がな"],

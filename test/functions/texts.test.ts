@@ -153,6 +153,12 @@ describe("A name", () => {
     ["emoji in sequence", "👩🏽\u200d❤\ufe0f\u200d💋\u200d👨🏻 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3 🇯🇵"],
     ["an ideograph in one of its forms", "葛\u{e0100}城"],
     ["a Mongolian letter in one of its forms", "ᠮᠠ\u180b"],
+    ["a non-joiner behind the last letter that joins", "سارە شیروانه\u200c"],
+    ["non-joiners at the end of each word", "بنه\u200c (نه\u200c) ره\u200c-ژه\u200c، گه\u200c"],
+    [
+      "flags of regions",
+      "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f} 🏴\u{e0075}\u{e0073}\u{e0074}\u{e0078}\u{e007f}",
+    ],
   ])("may hold %s", async (_, name) => {
     expect((await add(name)).status).toBe(200);
     expect(await stack.sql`select from roles where name = ${name.trim()}`).toHaveLength(1);
@@ -167,8 +173,11 @@ describe("A name", () => {
     ["between ideographs", "手\u200d塚"],
     ["between digits", "1\u200d2"],
     ["between Arabic digits", "١\u200c٢"],
-    ["behind the last Arabic letter", "می\u200c"],
+    ["that joins, behind the last Arabic letter", "می\u200d"],
+    ["that parts, behind the last Arabic digit", "می١\u200c"],
+    ["before a Latin letter", "می\u200ca"],
     ["twice", "می\u200c\u200cخواهم"],
+    ["twice at the end of a word", "می\u200c\u200c"],
     ["behind an emoji", "👩\u200d"],
     ["before an emoji", "a\u200d🚀"],
     ["that is none of emoji", "👩\u200c🚀"],
@@ -179,6 +188,30 @@ describe("A name", () => {
     ["for the form of a Mongolian letter, behind a Latin one", "a\u180b"],
   ])("may not hold a joiner or a variation selector %s", async (_, name) => {
     expect((await unchanged(stack, () => add(name))).body).toEqual(invalidParameter("name"));
+  });
+
+  it.each([
+    ["without a flag", "Scotland\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}"],
+    ["without an end", "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}"],
+    ["for no region", "🏴\u{e0067}\u{e0062}\u{e007f}"],
+    ["of capitals", "🏴\u{e0047}\u{e0042}\u{e0053}\u{e007f}"],
+  ])("may not hold tag characters %s", async (_, name) => {
+    expect((await unchanged(stack, () => add(name))).body).toEqual(invalidParameter("name"));
+  });
+
+  it.each([
+    ["marks of direction", "\u200fPasted one\u200e\u061c"],
+    ["embeddings and isolates", "\u202b\u2068Pasted two\u2069\u202c"],
+    ["a byte-order mark and a soft hyphen", "\ufeffPasted three\u00ad"],
+    ["word joiners and zero-width spaces between blanks", " \u2060 \u200bPasted four\u200b \u2060 "],
+  ])("loses %s at its ends", async (_, name) => {
+    expect((await add(name)).status).toBe(200);
+    expect(await stack.sql`select from roles where name = ${name.replace(/^\P{L}+|\P{L}+$/gu, "")}`).toHaveLength(1);
+  });
+
+  it("that ends in a non-joiner keeps it before marks that it loses", async () => {
+    expect((await add("کۆمه\u200c\u200e ")).status).toBe(200);
+    expect(await stack.sql`select from roles where name = ${"کۆمه\u200c"}`).toHaveLength(1);
   });
 
   it.each([

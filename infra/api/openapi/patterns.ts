@@ -37,17 +37,17 @@ function rangesOf({ source }: RegExp): string {
 const characterOf = (point: number) =>
   point > 0xffff ? String.fromCodePoint(point) : `\\u${point.toString(16).padStart(4, "0")}`;
 
-const whitespace = "[\\s\\ufeff]*";
 export const unfit = rangesOf(unfitForText);
 const unseen = rangesOf(characters.unseen);
+const ends = `[\\s${rangesOf(characters.pasted)}]*`;
 const joiners = joinersInPlace((each) => `[${rangesOf(each)}]`);
-const visibleName = `^${whitespace}[^\\s${unseen}]([^${unseen}]|${joiners})*${whitespace}$`;
+const visibleName = `^${ends}[^\\s${unseen}]([^${unseen}]|${joiners})*${ends}$`;
 
 /** Names, which many fields refer to. */
 export const nameSchemas = {
   Name: {
     description:
-      "At least one visible character; no control or invisible characters except joiners where a script or an emoji needs them.",
+      "At least one visible character; no control or invisible characters, except joiners where a script or an emoji needs them, and what is trimmed at both ends.",
     type: "string",
     minLength: 1,
     maxLength: nameLengthMax,
