@@ -2,6 +2,7 @@ import { byRoute, type Declaration, functionName, isNavigation, methodsOf } from
 import { noFileService, noSignIn } from "../../lib/contract/errors.ts";
 import { envelopeOf, gatewayResponseDefinitions } from "./gateway-responses.ts";
 import { errorMock, preflightMock } from "./mock.ts";
+import { wholeLists } from "./whole-lists.ts";
 
 /**
  * Those of a stage that its document depends on. Without `uploads` and `signIn` the routes of the file service and of
@@ -39,7 +40,12 @@ const compressedBytesMin = 1_024;
 export const apiDocument = (props: ApiDocumentProps) => ({
   openapi: "3.0.3",
   info: { title: props.title, version: "1" },
-  paths: Object.fromEntries([...byRoute(props.endpoints)].map(([path, each]) => [path, operations(each, props)])),
+  paths: Object.fromEntries(
+    [...byRoute(routedEndpoints(props.endpoints, props.settings))].map(([path, each]) => [
+      path,
+      operations(each, props),
+    ]),
+  ),
   ...(needsKey(props.settings) ? keyScheme : {}),
   "x-amazon-apigateway-gateway-responses": gatewayResponseDefinitions(),
   "x-amazon-apigateway-minimum-compression-size": compressedBytesMin,
@@ -50,6 +56,12 @@ export const apiDocument = (props: ApiDocumentProps) => ({
  * edge, visitors still come by both, and by the former without a key.
  */
 const needsKey = ({ edge, domain }: DocumentSettings): boolean => Boolean(edge) && domain === undefined;
+
+/** The endpoints, and on a stage with an edge the paths of whole lists, to which only the edge sends. */
+export const routedEndpoints = (
+  endpoints: readonly Declaration[],
+  { edge }: Pick<DocumentSettings, "edge">,
+): readonly Declaration[] => (edge ? [...endpoints, ...wholeLists(endpoints)] : endpoints);
 
 /** API Gateway, "x-amazon-apigateway-api-key-source property": a method with this scheme has `apiKeyRequired`. */
 const keyScheme = {

@@ -1,4 +1,5 @@
 import { type Declaration, isCacheable, isPublic, queryOf } from "../../lib/contract/declare.ts";
+import { hasPages } from "./whole-lists.ts";
 
 export type PublicRead = ReturnType<typeof publicReads>[number];
 
@@ -21,4 +22,6 @@ export const publicReads = (endpoints: readonly Declaration[]) =>
       parameters: Object.keys(queryOf(each)).sort(),
       /** Whether responses may be cached, for as long as their Cache-Control says. */
       isCached: isCacheable(each),
+      /** Whether a request without a `limit` is sent to a path of its own (whole-lists.ts). */
+      hasPages: hasPages(each),
     }));

@@ -1,6 +1,8 @@
 import { getDomain } from "tldts";
 import { type Declaration, isNavigation, isPublicRecord } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { routedEndpoints } from "../api/document.ts";
+import { isWhole } from "../api/whole-lists.ts";
 import type { DatabaseSettings, Settings, StageSettings } from "./schema.ts";
 
 /** Where something may be wrong with settings that are each fine alone, and what: whether it is. */
@@ -118,6 +120,7 @@ const siteOf = (host: string) => getDomain(host, { allowPrivateDomains: true }) 
 
 /** The reserved concurrency of an endpoint's function, if it has one: visitors leave room for the panel. */
 export function concurrencyOf(declaration: Declaration, stage: StageSettings): number | null {
+  if (isWhole(declaration)) return stage.streams.concurrent && stage.streams.wholeConcurrent;
   if ("list" in declaration.response) return stage.streams.concurrent;
   if (isPublicRecord(declaration)) return stage.publicRecords.concurrent;
   // An image may take seconds.
@@ -136,5 +139,8 @@ export const invalidationsAtOnce = ({ edge, publicRecords }: StageSettings): num
 /** The reserved concurrency of all functions of these stages. */
 export const reservedConcurrency = (stages: readonly StageSettings[]): number =>
   stages
-    .flatMap((stage) => [invalidationsAtOnce(stage), ...endpoints.map((each) => concurrencyOf(each, stage))])
+    .flatMap((stage) => [
+      invalidationsAtOnce(stage),
+      ...routedEndpoints(endpoints, stage).map((each) => concurrencyOf(each, stage)),
+    ])
     .reduce<number>((sum, each) => sum + (each ?? 0), 0);

@@ -226,9 +226,16 @@ const stageSettings = z.strictObject({
     /** Signing in, which everybody may begin, and signing out. */
     signIn: throttle.default({ rate: 5, burst: 20 }),
   }),
-  /** How many lists of each kind may run at once, and how long one may take. */
+  /**
+   * How many lists of each kind may run at once, and how long one may take. With an edge whole public lists, without a
+   * `limit`, have functions of their own, so that slow readers of these keep nobody from a page.
+   */
   streams: z
-    .strictObject({ concurrent: reserved.default(5), secondsMax: z.int().min(30).max(900).default(120) })
+    .strictObject({
+      concurrent: reserved.default(5),
+      wholeConcurrent: z.int().positive().default(5),
+      secondsMax: z.int().min(30).max(900).default(120),
+    })
     .prefault({}),
   /** How many reads of each kind of public record may run at once; each ends within 8 s. */
   publicRecords: z.strictObject({ concurrent: reserved.default(20) }).prefault({}),

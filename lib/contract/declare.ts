@@ -159,6 +159,14 @@ export function endpointPath({ path, response }: Named): string {
   return `${segments[0]}${"list" in response ? "/list" : "redirect" in response ? "/begin" : ""}`;
 }
 
+/** What the paths of whole lists begin with, to which the edge sends what has no `limit` (infra/api/whole-lists.ts). */
+export const wholeSegment = "/whole";
+
+export const asWhole = <D extends Pick<Declaration, "path">>(declaration: D): D => ({
+  ...declaration,
+  path: `${wholeSegment}${declaration.path}`,
+});
+
 /** The name of the endpoint's Lambda function, without a stack's prefix: `admin-roles-edit`. */
 export function functionName(declaration: Named): string {
   return endpointPath(declaration).replaceAll("/", "-");

@@ -1,13 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { publicReads } from "../../infra/api/public-reads.ts";
 import { type ApiGateway, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
+import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { localDocument } from "../../infra/local/stage/document.ts";
+import { settingsOf } from "../../infra/local/stage/functions.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, aPublisher, aSeries } from "../support/catalogue.ts";
 import { panelOrigin } from "../support/environment.ts";
 import { anAdministrator, type Person } from "../support/people.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 import { hasSharedCache, type SharedCache, startSharedCache } from "./shared-cache.ts";
+import { withWholeLists } from "./whole-lists.ts";
 
 const [key, nextKey] = ["the-key-that-the-edge-sends", "the-key-that-it-sends-next"] as const;
 
@@ -15,6 +18,10 @@ const [key, nextKey] = ["the-key-that-the-edge-sends", "the-key-that-it-sends-ne
 const timeouts = { bufferedInMilliseconds: 8_000, longInMilliseconds: 8_000 };
 
 let stack: Stack;
+/** How many whole lists of a kind can run at once. */
+const readers = 2;
+
+let whole: Lambda;
 let gateway: ApiGateway;
 let cache: SharedCache;
 let administrator: Person;
@@ -23,8 +30,9 @@ beforeAll(async () => {
   if (!hasSharedCache) return;
   stack = await startStack({ ownPostgres: true, timeouts, variables: () => ({ SHARED_CACHE_SECONDS: "1" }) });
   administrator = await anAdministrator(stack.sql);
+  whole = await startLambda({ outdir: inject("outdir"), limits: { environments: readers }, settingsOf });
   gateway = await startApiGateway({
-    lambda: stack.lambda,
+    lambda: withWholeLists(stack.lambda, whole),
     document: localDocument({ allowedOrigins: [panelOrigin], edge: true }),
     apiKeys: [key, nextKey],
   });
@@ -34,6 +42,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await cache?.close();
   await gateway?.close();
+  await whole?.close();
   await stack?.close();
 });
 
@@ -67,6 +76,36 @@ describe.skipIf(!hasSharedCache)("The door behind the edge", () => {
 
     expect((await direct("/admin-roles", { method: "OPTIONS", headers: preflight })).status).toBe(204);
     expect((await direct("/nothing")).status).toBe(404);
+  });
+});
+
+describe.skipIf(!hasSharedCache)("Whole lists", () => {
+  it("are the same as the pages of the list together", async () => {
+    const list = async (path: string) => JSON.parse((await cache.send(path)).text).contributors;
+    for (const first_name of ["Ann", "Ben", "Cid"]) await aContributor(stack.sql, { first_name });
+
+    const pages = [await list("/contributors?limit=2&client=1"), await list("/contributors?client=1&limit=2&offset=2")];
+    expect(await list("/contributors?client=1")).toEqual(pages.flat());
+    expect(await list("/contributors?limit=1000&client=1")).toEqual(pages.flat());
+  });
+
+  it("keep nobody from a page while slow readers have all that may run at once", async () => {
+    const end = Promise.withResolvers<void>();
+    const atReaders = Promise.withResolvers<void>();
+    let held = 0;
+    stack.dataApi.intercept(() => {
+      if (held === readers) return undefined;
+      held += 1;
+      if (held === readers) atReaders.resolve();
+      return { kind: "hold", until: end.promise };
+    });
+    const slow = Array.from({ length: readers }, () => cache.send("/contributors?client=1"));
+    await atReaders.promise;
+
+    const page = await cache.send("/contributors?client=1&limit=1&search=ann");
+    end.resolve();
+    expect([page.status, JSON.parse(page.text).contributors.length]).toEqual([200, 1]);
+    for (const { status } of await Promise.all(slow)) expect(status).toBe(200);
   });
 });
 

@@ -32,7 +32,7 @@ export function configuration(origin: string, reads: readonly PublicRead[], key 
         return (hash);
       }
       set req.http.Host = "${host}";
-      ${reads.map(receive).join("")}
+      ${reads.map((each) => receive(each, key !== "")).join("")}
       return (pass);
     }
 
@@ -110,7 +110,7 @@ export function configuration(origin: string, reads: readonly PublicRead[], key 
 }
 
 /** Strings of VCL have no escapes, so a regular expression is written as it is. */
-const receive = ({ pattern, parameters, isCached }: PublicRead) => `
+const receive = ({ pattern, parameters, isCached, hasPages }: PublicRead, isDoor: boolean) => `
       if (req.url ~ "^${pattern.replaceAll("*", "[^?]*")}(\\?|$)") {
         ${keepHeaders(isCached ? "host|accept-encoding|if-none-match|if-modified-since" : "host|accept-encoding")}
         if (req.http.Accept-Encoding ~ "\\bgzip\\b") { set req.http.Accept-Encoding = "gzip"; }
@@ -118,9 +118,18 @@ const receive = ({ pattern, parameters, isCached }: PublicRead) => `
         set req.url = regsub(req.url, "\\?", "?&");
         set req.url = regsuball(req.url, "&(?!(${parameters.join("|")})([=&]|$))[^&]*", "");
         set req.url = regsub(regsub(req.url, "\\?&", "?"), "\\?$", "");
+        ${hasPages && isDoor ? toWholeList : ""}
         ${isCached ? `if (req.method == "GET" || req.method == "HEAD") { return (hash); }` : ""}
         return (pass);
       }
+`;
+
+/** As CloudFront's function does it (infra/api/whole-lists.ts). */
+const toWholeList = `
+        if (req.method ~ "^(GET|HEAD)$" && req.url !~ "[?&]limit=0*[0-9]{1,3}(&|$)") {
+          set req.url = "/whole" + req.url;
+          return (pass);
+        }
 `;
 
 /** Removes all other headers. */

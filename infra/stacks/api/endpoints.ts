@@ -3,7 +3,7 @@ import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { type Declaration, functionName, isCacheable, isPublicRecord } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { isServed } from "../../api/document.ts";
+import { isServed, routedEndpoints } from "../../api/document.ts";
 import { concurrencyOf } from "../../settings/checks.ts";
 import type { StageSettings } from "../../settings/schema.ts";
 import { notifyingEdge } from "../edge/edge-invalidation.ts";
@@ -32,7 +32,7 @@ export function makeEndpoints(
       : []),
     ...(edge && declaration.changesPublic ? [notifyingEdge(stack, prefix)] : []),
   ];
-  const served = endpoints.filter((each) => isServed(each, settings));
+  const served = routedEndpoints(endpoints, settings).filter((each) => isServed(each, settings));
   return new Map(
     served.map((declaration) => {
       const name = functionName(declaration);

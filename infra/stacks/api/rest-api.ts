@@ -6,7 +6,7 @@ import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { type Declaration, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { apiDocument } from "../../api/document.ts";
+import { apiDocument, routedEndpoints } from "../../api/document.ts";
 import type { StageSettings, Throttle } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
@@ -82,7 +82,7 @@ export function makeApi({ stack, settings, prefix }: Stage, targets: ReadonlyMap
       tracingEnabled: true,
       ...methodOptions(settings.throttles.preflights),
       methodOptions: Object.fromEntries(
-        endpoints.flatMap((each) => {
+        routedEndpoints(endpoints, settings).flatMap((each) => {
           const options = methodOptions(settings.throttles[kindOf(each)]);
           return routesOf(each).flatMap((path) => methodsOf(each).map((method) => [`${path}/${method}`, options]));
         }),

@@ -3,6 +3,7 @@ import { Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
+import { bundleOf } from "../../api/whole-lists.ts";
 import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../settings/schema.ts";
 import { databaseResource, findCluster } from "../database/database.ts";
@@ -17,7 +18,7 @@ export interface StageProps {
   readonly packages: readonly Packaged[];
 }
 
-type OwnProps = Omit<FunctionProps, "prefix" | "log" | "packaged" | "timeout"> & {
+type OwnProps = Omit<FunctionProps, "prefix" | "log" | "packaged" | "name" | "timeout"> & {
   /** @default the longest that Lambda allows */
   readonly timeout?: Duration;
 };
@@ -37,10 +38,10 @@ export function openStage(stack: Stack, { settings, packages }: StageProps) {
 
   /** Makes the function of this name in a construct, with the database if it asks it. */
   const make = (scope: Construct, name: string, { resources, ...props }: OwnProps): Lambda => {
-    const packaged = functionNamed(packages, name);
+    const packaged = functionNamed(packages, bundleOf(name));
     if (!packaged.isComplete) refuseDeployment(stack);
     const all = [(each: Packaged) => databaseResource(cluster, each), ...resources];
-    return makeFunction(scope, { timeout: longTimeout, prefix, log, ...props, packaged, resources: all });
+    return makeFunction(scope, { timeout: longTimeout, prefix, log, ...props, name, packaged, resources: all });
   };
 
   /** Makes one that runs by schedule, too. */

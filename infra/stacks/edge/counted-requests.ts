@@ -1,6 +1,6 @@
 import type { CfnWebACL } from "aws-cdk-lib/aws-wafv2";
 import { type Declaration, isNavigation } from "../../../lib/contract/declare.ts";
-import { pageLimitMax } from "../../../lib/contract/parameters.ts";
+import { hasPages, pageQuery } from "../../api/whole-lists.ts";
 
 export type Statement = CfnWebACL.StatementProperty;
 
@@ -12,18 +12,14 @@ export function allOf([first, ...others]: readonly Statement[]): Statement {
 
 export const not = (statement: Statement): Statement => ({ notStatement: { statement } });
 
-/** A `limit` with more digits counts as a whole list. */
-const limitDigitsMax = String(pageLimitMax).length;
-
 /**
  * Matches requests for a whole list: the path of a list that accepts `limit`, without a limit of at most 999. The
- * firewall must never see a limit that the function does not see. So only a plain `limit` between `&` counts (not
- * `LIMIT`, `l%69mit` or `;limit`); of several limits none counts for the function, which returns 400.
+ * firewall must never see a limit that the function does not see; of several limits none counts for the function, which
+ * returns 400.
  */
 export function unlimitedLists(endpoints: readonly Declaration[]): Statement {
-  const lists = endpoints.filter(({ response, query }) => "list" in response && query && "limit" in query);
-  const isLimited = matches({ queryString: {} }, `(^|&)limit=0*[0-9]{1,${limitDigitsMax}}(&|$)`, ["NONE"]);
-  return allOf([requestsFor(lists), not(isLimited)]);
+  const isLimited = matches({ queryString: {} }, pageQuery, ["NONE"]);
+  return allOf([requestsFor(endpoints.filter(hasPages)), not(isLimited)]);
 }
 
 /** Matches requests to sign in; undefined if none of these endpoints is for that. */

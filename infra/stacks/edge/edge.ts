@@ -5,6 +5,7 @@ import { Construct } from "constructs";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { cacheTagHeader, exposedHeaders } from "../../../lib/contract/headers.ts";
 import { type PublicRead, publicReads } from "../../api/public-reads.ts";
+import { toWholeLists } from "../../api/whole-lists.ts";
 import type { EdgeSettings } from "../../settings/schema.ts";
 import { stageName } from "../api/rest-api.ts";
 import type { Stage } from "../api/stage.ts";
@@ -65,6 +66,17 @@ export function makeEdge(
     origin: origin({ readTimeout, connectionAttempts: 1, connectionTimeout: Duration.seconds(3) }),
     responseHeadersPolicy: headersPolicy(scope, unique),
   };
+  const functionAssociations = [
+    {
+      eventType: cloudfront.FunctionEventType.VIEWER_REQUEST,
+      function: new cloudfront.Function(scope, "ToWholeLists", {
+        functionName: `${unique}-whole-lists`,
+        comment: "Sends requests for whole lists to functions of their own",
+        runtime: cloudfront.FunctionRuntime.JS_2_0,
+        code: cloudfront.FunctionCode.fromInline(toWholeLists),
+      }),
+    },
+  ];
   const distribution = makeDistribution(scope, {
     content: "API",
     domain: edge.domain,
@@ -78,7 +90,10 @@ export function makeEdge(
       originRequestPolicy: cloudfront.OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
     },
     additionalBehaviors: Object.fromEntries(
-      publicReads(endpoints).map((read) => [read.pattern, { ...reading, ...policiesOf(scope, unique, read) }]),
+      publicReads(endpoints).map((read) => [
+        read.pattern,
+        { ...reading, ...policiesOf(scope, unique, read), ...(read.hasPages ? { functionAssociations } : {}) },
+      ]),
     ),
     errorResponses,
     logBucket: logBucket(scope, "Logs", settings),

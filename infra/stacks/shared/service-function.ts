@@ -23,6 +23,8 @@ export interface FunctionProps extends Pick<lambda.FunctionOptions, "memorySize"
   /** The prefix of the names of all functions of a stack: `colophon-prod`. */
   readonly prefix: string;
   readonly packaged: Packaged;
+  /** @default the bundle's */
+  readonly name?: string;
   readonly description: string;
   /** What it may use: of what it gets, it gets the variables that it reads, and all IAM statements. */
   readonly resources: readonly GivenResource[];
@@ -47,7 +49,7 @@ export const wholeCpuInMegabytes = 1_769;
  * resources. API Gateway traces each request, including the time in the function.
  */
 export function makeFunction(scope: Construct, props: FunctionProps): lambda.Function {
-  const { prefix, packaged, resources: given, concurrent, log, ...options } = props;
+  const { prefix, packaged, name = packaged.name, resources: given, concurrent, log, ...options } = props;
   const isRead = (variable: string) => packaged.variables.has(variable);
   const resources = given
     .map((each) => (typeof each === "function" ? each(packaged) : each))
@@ -58,7 +60,7 @@ export function makeFunction(scope: Construct, props: FunctionProps): lambda.Fun
     .flatMap(({ variables = {} }) => Object.entries(variables))
     .filter(([name]) => isRead(name));
   return new lambda.Function(scope, "Function", {
-    functionName: `${prefix}-${packaged.name}`,
+    functionName: `${prefix}-${name}`,
     runtime: lambda.Runtime.NODEJS_24_X,
     // A fifth cheaper than x86_64.
     architecture: lambda.Architecture.ARM_64,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
-import { type Declaration, endpointPath, functionName, needsCaller } from "../../contract/declare.ts";
+import { asWhole, type Declaration, endpointPath, functionName, needsCaller } from "../../contract/declare.ts";
 import { endpoints } from "../../contract/endpoints.ts";
 import { expectedStatuses, finalResponse, problemOf } from "../../contract/expected-response.ts";
 import { lambdaResponse } from "./lambda-response.ts";
@@ -16,7 +16,9 @@ const timeoutInMilliseconds = 5 * 60_000;
  * @throws if it does not respond as declared
  */
 export async function tryVersion(lambda: LambdaClient, name: string, version: number): Promise<void> {
-  const declaration = endpoints.find((each) => prefix + functionName(each) === name);
+  const declaration = endpoints.find((each) =>
+    [each, asWhole(each)].some((one) => prefix + functionName(one) === name),
+  );
   if (!declaration) throw new Error(`${name} serves no endpoint`);
   const event = await eventFor(declaration);
   const deadline = performance.now() + timeoutInMilliseconds;

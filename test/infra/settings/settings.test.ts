@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { wholeLists } from "../../../infra/api/whole-lists.ts";
 import { settingsSchema } from "../../../infra/settings/settings.ts";
 import { transferBucketOf } from "../../../infra/settings/transfer-bucket.ts";
 import { settings } from "../../../infra/stages.ts";
@@ -30,6 +31,8 @@ const website = { ...direct, name: "website", uploads: false };
 const numberOf = (isOfKind: (declaration: Declaration) => unknown) => endpoints.filter(isOfKind).length;
 /** What the stages reserve by these settings: by default 5 for a list and for an image, 20 for a public record. */
 const reserved =
+  // With an edge five more for whole public lists.
+  wholeLists(endpoints).length * 5 +
   numberOf(({ response }) => "list" in response) * (5 + 15) +
   numberOf(isPublicRecord) * (20 + 20) +
   // Only prod has these, and an edge, which is invalidated by five at once.

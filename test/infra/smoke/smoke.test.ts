@@ -7,6 +7,7 @@ import { startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts"
 import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
 import { localDocument } from "../../../infra/local/stage/document.ts";
 import { smokeTest } from "../../../infra/smoke/smoke.ts";
+import { withWholeLists } from "../../edge/whole-lists.ts";
 import { type Api, send, serveApis } from "../../support/aws-apis.ts";
 import { anAdministrator, type Person } from "../../support/people.ts";
 import { runScript } from "../../support/script.ts";
@@ -37,7 +38,11 @@ describe("npm run smoke -- --stage prod", () => {
   it("asks the API behind the edge by the key of its secret, and prints neither key nor address", async () => {
     const apiKey = "the-key-that-the-edge-sends";
     const document = localDocument({ edge: true });
-    const gateway = await startApiGateway({ document, lambda: stack.lambda, apiKeys: [apiKey] });
+    const gateway = await startApiGateway({
+      document,
+      lambda: withWholeLists(stack.lambda, stack.lambda),
+      apiKeys: [apiKey],
+    });
     let secret = { url: gateway.url, key: apiKey };
     const secretsManager: Api = async (request, response) => {
       expect(await json(request)).toEqual({ SecretId: "/colophon/prod/edge-key-1" });

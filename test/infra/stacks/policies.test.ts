@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isServed } from "../../../infra/api/document.ts";
+import { isServed, routedEndpoints } from "../../../infra/api/document.ts";
+import { bundleOf, wholeLists } from "../../../infra/api/whole-lists.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName, isPublic } from "../../../lib/contract/declare.ts";
@@ -73,7 +74,8 @@ const more: Readonly<Record<string, readonly string[]>> = {
 const notifying =
   /^admin-contributors-(add|edit|delete|(update|delete)-avatar)$|^ops-(import|merge-contributors|undo)$/;
 
-const declarationOf = (name: string) => endpoints.find((each) => functionName(each) === name);
+const declarationOf = (name: string) =>
+  [...endpoints, ...wholeLists(endpoints)].find((each) => functionName(each) === name);
 
 /** What reads records or lists, which may exceed a result, and what migrates. */
 function mayTransact(name: string): boolean {
@@ -96,8 +98,9 @@ const instead = (owner: string): Readonly<Record<string, readonly string[]>> => 
   ],
   "ops-release-on-deploy": [
     ...["ListVersionsByFunction", "PublishVersion"].map((each) => `lambda:${each} function:colophon-${owner}-*`),
-    ...endpoints
-      .filter((each) => settings.stages.some((it) => it.name === owner && isServed(each, it)))
+    ...settings.stages
+      .filter(({ name }) => name === owner)
+      .flatMap((stage) => routedEndpoints(endpoints, stage).filter((each) => isServed(each, stage)))
       .flatMap((each) =>
         ["DeleteFunction", "GetFunctionConfiguration", "InvokeFunction"].map(
           (action) => `lambda:${action} function:colophon-${owner}-${functionName(each)}:*`,
@@ -170,7 +173,7 @@ describe.each(withFunctions)("Of the stack %s", (stack) => {
       : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_BASE_URL|TRANSFER_BUCKET)$/;
     for (const lambda of lambdas) {
       const name = nameOf(lambda);
-      const read = [...(functions.find((each) => each.name === name)?.variables ?? [])];
+      const read = [...(functions.find((each) => each.name === bundleOf(name))?.variables ?? [])];
       const { NODE_OPTIONS: _, ...variables } = lambda.Environment.Variables;
       // The secret has the address of an API behind an edge.
       const needed = read.filter((each) => ours.test(each) && !(each === "API_URL" && "API_DOOR_ARN" in variables));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isServed } from "../../../infra/api/document.ts";
+import { isServed, routedEndpoints } from "../../../infra/api/document.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
@@ -18,7 +18,7 @@ function arnOf(template: Template, name: string): string {
 
 describe.each(settings.stages)("The API of stage $name", (stage) => {
   const { name, uploads, throttles, logRetentionDays, allowedOrigins } = stage;
-  const served = endpoints.filter((each) => isServed(each, stage));
+  const served = routedEndpoints(endpoints, stage).filter((each) => isServed(each, stage));
   const template = synthesis.template(`colophon-${name}`);
   const invoker = () => template.all("IAM::Role").find(({ id }) => id.startsWith("RestInvoker"));
 
@@ -81,7 +81,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
       ]),
     );
 
-    const routes = endpoints.flatMap((each) =>
+    const routes = routedEndpoints(endpoints, stage).flatMap((each) =>
       routesOf(each).flatMap((path) => methodsOf(each).map((method) => `${method} ${path}`)),
     );
     expect(Object.keys(limits).sort()).toEqual(["* *", ...routes].sort());

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { Stack } from "aws-cdk-lib";
 import { Bucket } from "aws-cdk-lib/aws-s3";
 import { describe, expect, inject, it } from "vitest";
-import { isServed } from "../../../infra/api/document.ts";
+import { isServed, routedEndpoints } from "../../../infra/api/document.ts";
+import { bundleOf } from "../../../infra/api/whole-lists.ts";
 import { makeApp } from "../../../infra/stacks/app.ts";
 import { settings } from "../../../infra/stages.ts";
 import { editContributor } from "../../../lib/contract/admin-contributors.ts";
@@ -50,7 +51,8 @@ describe("npm run synth", () => {
       .flatMap((stack) => synthesis.template(stack).each("Lambda::Function"))
       .map(({ FunctionName }) => FunctionName.replace("colophon-prod-", ""));
 
-    expect(deployed.sort()).toEqual(functions.map(({ name }) => name).sort());
+    expect([...new Set(deployed.map(bundleOf))].sort()).toEqual(functions.map(({ name }) => name).sort());
+    expect(new Set(deployed).size).toBe(deployed.length);
   });
 
   it("makes nothing that can be deployed when sharp was not at hand", async () => {
@@ -111,7 +113,7 @@ describe("A release", async () => {
     "of stage $name moves all aliases after one resource, which has every function published and tried, and names it",
     (stage) => {
       const template = synthesis.template(`colophon-${stage.name}`);
-      const served = endpoints.filter((each) => isServed(each, stage));
+      const served = routedEndpoints(endpoints, stage).filter((each) => isServed(each, stage));
       const { id, Properties: release } = template.one("Custom::Release");
       const publisher = template.find(release.ServiceToken).Properties;
       const aliases = template.each("Lambda::Alias");
@@ -133,7 +135,7 @@ describe("A release", async () => {
   );
 
   it.each<[boolean, string, Parameters<typeof synthesizeProd>[0]]>([
-    [true, "functions with other settings", { settings: { ...prod, streams: { concurrent: 25, secondsMax: 121 } } }],
+    [true, "functions with other settings", { settings: { ...prod, streams: { ...prod.streams, secondsMax: 121 } } }],
     [true, "a restored database", { restoredFrom: "a snapshot" }],
     [true, "other code", { packages: functions.map((each) => (isEdit(each) ? { ...each, file: otherFile } : each)) }],
     // It is no part of a version.

@@ -8,6 +8,7 @@ const globalNames: Readonly<Record<string, string>> = {
   "AWS::Budgets::Budget": "Budget.BudgetName",
   "AWS::CloudFront::CachePolicy": "CachePolicyConfig.Name",
   "AWS::CloudFront::Distribution": "DistributionConfig.Aliases",
+  "AWS::CloudFront::Function": "Name",
   "AWS::CloudFront::OriginAccessControl": "OriginAccessControlConfig.Name",
   "AWS::CloudFront::OriginRequestPolicy": "OriginRequestPolicyConfig.Name",
   "AWS::CloudFront::ResponseHeadersPolicy": "ResponseHeadersPolicyConfig.Name",

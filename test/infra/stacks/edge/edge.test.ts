@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { type Declaration, functionName, isPublic, queryOf, routesOf } from "../../../../lib/contract/declare.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
@@ -58,6 +59,35 @@ describe("The edge", () => {
 
     expect([behaviour.CachePolicyId, behaviour.PathPattern]).toEqual([cachingDisabled, endpoint.path]);
     expect(OriginRequestPolicyConfig).toMatchObject(declaredAlone(endpoint));
+  });
+
+  const [toWholeLists] = template.each("CloudFront::Function");
+  const handler = runInNewContext(`${toWholeLists?.FunctionCode}; handler`);
+  /** The path to which CloudFront's function sends a request. */
+  const sentTo = (path: string, query: object, method = "GET"): string =>
+    handler({ request: { method, uri: path, querystring: query, headers: {} } }).uri;
+
+  it.each(endpoints.filter(isPublicRead))("sends whole lists to functions of their own: $path", (endpoint) => {
+    const { FunctionAssociations: associations = [] } = behaviourOf(sample(endpoint));
+    const isList = "list" in endpoint.response;
+
+    expect(associations.map(({ EventType }: Properties) => EventType)).toEqual(isList ? ["viewer-request"] : []);
+  });
+
+  it("sends a page to the list's own function", () => {
+    for (const value of ["5", "999", "050"])
+      expect(sentTo("/contributors", { limit: { value } })).toBe("/contributors");
+  });
+
+  it("takes what has no limit that the function would see for a whole list", () => {
+    const several = { value: "5", multiValue: [{ value: "5" }, { value: "" }] };
+    for (const limit of [undefined, several, ...["", "1000", "5x", "-5", "%35"].map((value) => ({ value }))])
+      expect([limit, sentTo("/contributors", limit ? { limit } : {})]).toEqual([limit, "/whole/contributors"]);
+    expect(sentTo("/contributor/works/7", { LIMIT: { value: "5" } }, "HEAD")).toBe("/whole/contributor/works/7");
+  });
+
+  it("leaves the paths of other methods, which have no whole list", () => {
+    for (const method of ["OPTIONS", "POST"]) expect(sentTo("/contributors", {}, method)).toBe("/contributors");
   });
 
   it("forwards everything else, and does not cache it", () => {

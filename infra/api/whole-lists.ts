@@ -1,0 +1,44 @@
+import { asWhole, type Declaration, functionName, isPublic, wholeSegment } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { pageLimitMax } from "../../lib/contract/parameters.ts";
+
+/*
+ * Whole lists of everybody, which have no `limit`, or one above 999: each may hold its environment for as long as its
+ * reader takes. On a stage with an edge the edge sends them to paths of their own, so that pages are never behind them.
+ */
+
+/** A `limit` with more digits counts as a whole list. */
+const limitDigitsMax = String(pageLimitMax).length;
+
+/**
+ * A regular expression for the query of a page. Only a plain `limit` between `&` counts, not `LIMIT`, `l%69mit` or
+ * `;limit`, so that nobody sees a limit that the function does not see.
+ */
+export const pageQuery = `(^|&)limit=0*[0-9]{1,${limitDigitsMax}}(&|$)`;
+
+/** Whether it is a list that accepts `limit`. */
+export const hasPages = ({ response, query }: Declaration): boolean =>
+  "list" in response && query !== undefined && "limit" in query;
+
+/** The paths of public lists for requests that want all: `/whole/contributors`. */
+export const wholeLists = (endpoints: readonly Declaration[]): Declaration[] =>
+  endpoints
+    .filter((each) => isPublic(each) && hasPages(each))
+    .map((each) => ({ ...asWhole(each), notCacheable: true }));
+
+export const isWhole = ({ path }: Declaration): boolean => path.startsWith(wholeSegment);
+
+const bundles = new Map(endpoints.map((each) => [functionName(asWhole(each)), functionName(each)]));
+
+/** The function whose code a function runs: `contributors-list` for `whole-contributors`, and else itself. */
+export const bundleOf = (name: string): string => bundles.get(name) ?? name;
+
+/** The code of CloudFront's function that sends requests for whole lists to their paths (ECMAScript 5.1 and some of 6). */
+export const toWholeLists = `function handler(event) {
+  var request = event.request;
+  var limit = request.querystring.limit;
+  var isPage = limit && !limit.multiValue && /^0*[0-9]{1,${limitDigitsMax}}$/.test(limit.value);
+  if (!isPage && (request.method === "GET" || request.method === "HEAD")) request.uri = "${wholeSegment}" + request.uri;
+  return request;
+}
+`;
