@@ -7,6 +7,8 @@ import { compileCache } from "./infra/build/cached-folder.ts";
 
 // Each worker would compile the CDK and the SDK anew.
 process.env.NODE_COMPILE_CACHE ??= compileCache();
+// Operators change infra/stages.ts.
+process.env.STAGES = join(import.meta.dirname, "infra/stages.example.ts");
 
 /** Files that take forty seconds or more, mostly for processes and time-outs. */
 const longTests = [

@@ -2,7 +2,8 @@ import { spawnSync } from "node:child_process";
 import { matchesGlob } from "node:path";
 import { messageOf, runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
-import { settings } from "../stages.ts";
+import { placeholdersIn } from "../settings/placeholders.ts";
+import { settings, settingsFile } from "../settings/settings.ts";
 import { emptyEdge } from "./empty-edge.ts";
 
 const usage =
@@ -24,6 +25,11 @@ const run = (program: string, ...args: readonly string[]): number => {
 
 await runCommand({ usage, passesOn: true }, async (_, words) => {
   if (words.length === 0) throw new UsageError("STACK is missing");
+  const placeholders = placeholdersIn(settings);
+  if (placeholders.length > 0)
+    throw new Error(
+      `Replace the placeholders in ${settingsFile} by values of your own:\n  ${placeholders.join("\n  ")}`,
+    );
   process.exitCode = run("npm", "run", "package");
   if (process.exitCode !== 0) return;
   process.exitCode = run("cdk", "deploy", ...words);

@@ -1,6 +1,6 @@
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import * as z from "zod/mini";
-import { settings } from "../stages.ts";
+import { settings } from "../settings/settings.ts";
 import { stageNamed } from "./stage.ts";
 
 /** The secret of an API key of a stage with an edge. */

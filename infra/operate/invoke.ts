@@ -9,7 +9,7 @@ import { eventOf, functionNameOf, functionPathOf } from "../command/event.ts";
 import { print } from "../command/print.ts";
 import { tokenFrom } from "../command/token.ts";
 import { readCredentials } from "../local/credentials.ts";
-import { settings } from "../stages.ts";
+import { settings } from "../settings/settings.ts";
 import { aliasName } from "./released-functions.ts";
 import { resultInWords } from "./results-in-words.ts";
 import { deployedFunction, stageNamed } from "./stage.ts";

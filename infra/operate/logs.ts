@@ -10,7 +10,7 @@ import { functionPathOf } from "../command/event.ts";
 import { print } from "../command/print.ts";
 import { readable } from "../local/log.ts";
 import type { StageSettings } from "../settings/schema.ts";
-import { settings } from "../stages.ts";
+import { settings } from "../settings/settings.ts";
 import { databaseOwner, deployedFunction, functionLog, stageNamed } from "./stage.ts";
 
 const usage =

@@ -6,7 +6,7 @@ import {
   ResourceNotFoundException,
 } from "@aws-sdk/client-lambda";
 import { numberOf, publishedVersions, releaseOf } from "../../lib/operators/release/versions.ts";
-import { settings } from "../stages.ts";
+import { settings } from "../settings/settings.ts";
 
 /** A function that API Gateway calls by its alias `live`. */
 export interface ReleasedFunction {

@@ -2,7 +2,7 @@ import { LambdaClient, UpdateAliasCommand } from "@aws-sdk/client-lambda";
 import { contractions } from "../../lib/migrations/contractions.ts";
 import { messageOf, runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
-import { settings } from "../stages.ts";
+import { settings } from "../settings/settings.ts";
 import { emptyEdge } from "./empty-edge.ts";
 import { aliasName, releasedFunctions } from "./released-functions.ts";
 import { describe, planRollback } from "./rollback-plan.ts";

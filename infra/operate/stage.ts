@@ -2,11 +2,11 @@ import { UsageError } from "../command/command.ts";
 import { functionNameOf } from "../command/event.ts";
 import { isOfDatabase } from "../settings/database-functions.ts";
 import type { StageSettings } from "../settings/schema.ts";
-import { settings } from "../stages.ts";
+import { settings, settingsFile } from "../settings/settings.ts";
 
 export function stageNamed(name: string): StageSettings {
   const stage = settings.stages.find((each) => each.name === name);
-  if (!stage) throw new UsageError(`There is no stage ${name} in infra/stages.ts`);
+  if (!stage) throw new UsageError(`There is no stage ${name} in ${settingsFile}`);
   return stage;
 }
 

@@ -1,8 +1,8 @@
 import { S3Client } from "@aws-sdk/client-s3";
 import { readCredentials } from "../local/credentials.ts";
 import { transferBucket as localBucket } from "../local/stage/functions.ts";
+import { settings } from "../settings/settings.ts";
 import { transferBucketOf } from "../settings/transfer-bucket.ts";
-import { settings } from "../stages.ts";
 import type { Invocation } from "./invoke.ts";
 import { stageNamed } from "./stage.ts";
 

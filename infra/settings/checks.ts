@@ -3,6 +3,7 @@ import { type Declaration, isNavigation, isPublicRecord } from "../../lib/contra
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { routedEndpoints } from "../api/document.ts";
 import { isWhole } from "../api/whole-lists.ts";
+import { isPlaceholder } from "./placeholders.ts";
 import type { DatabaseSettings, Settings, StageSettings } from "./schema.ts";
 
 /** Where something may be wrong with settings that are each fine alone, and what: whether it is. */
@@ -103,7 +104,7 @@ function checksOfSignIn({ account }: Settings, { signIn, edge, domain, allowedOr
   return {
     "signIn.panel: its origin is none of allowedOrigins": !allowedOrigins.includes(new URL(panel).origin),
     [`signIn.clientSecretArn: a secret of account ${owner} in ${region}, not of the account and region above`]:
-      region !== account.region || owner !== account.id,
+      !isPlaceholder(clientSecretArn) && (region !== account.region || owner !== account.id),
     "signIn.sameSite: browsers would not send the cookie, as panel and API are on different sites: none":
       sameSite !== "none" && !isOneSite,
     "signIn.sameSite: panel and API are on one site, where none protects less, and does not help":

@@ -24,7 +24,7 @@ const accountSettings = z.strictObject({
   /** The account to deploy to. With credentials of another account the CDK deploys nothing. */
   id: z.string().regex(/^\d{12}$/, "twelve digits"),
   region,
-  /** Lambda's limit of concurrent executions for the account and region (infra/README.md, "Concurrency"). */
+  /** Lambda's limit of concurrent executions for the account and region (infra/first-day.md, "Concurrency"). */
   concurrency: z.int().min(10).optional(),
   /** Who gets a mail when 80 % of what functions leave unreserved is in use. */
   alarmRecipient: z.email().optional(),
@@ -269,6 +269,8 @@ export const shape = z.strictObject({
   stages: z.array(stageSettings),
 });
 
+/** The settings as stages.ts has them. */
+export type Stages = z.input<typeof shape>;
 /** Settings that have been checked. */
 export type Settings = z.infer<typeof shape>;
 export type AccountSettings = z.infer<typeof accountSettings>;

@@ -1,16 +1,18 @@
 import { type SmokeResult, smoke } from "../../lib/operators/smoke/smoke.ts";
-import { runCommand, UsageError } from "../command/command.ts";
+import { messageOf, runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { tokenFrom } from "../command/token.ts";
 import { doorOf } from "../operate/door.ts";
 import { stageNamed } from "../operate/stage.ts";
-import { settings } from "../stages.ts";
+import { settings } from "../settings/settings.ts";
 import { smokeRequests } from "./requests.ts";
+import { unconfirmedMails } from "./unconfirmed-mails.ts";
 
 const usage =
   "npm run smoke -- [URL] [--stage NAME] [--token-from VARIABLE|FILE]\n" +
   "  URL           may be left out for a stage with an edge: requests go to the API behind it, with its key\n" +
-  "  --stage       expects the contributor whom the database of this stage must have (infra/stages.ts)\n" +
+  "  --stage       expects the contributor whom the database of this stage must have (infra/stages.ts), and names the\n" +
+  "                mail subscriptions of its alarms that nobody has confirmed\n" +
   "  --token-from  an environment variable, or else a file, that has the refresh token of a session\n" +
   "                with which administrative requests are sent; without it they must be 401";
 
@@ -67,6 +69,12 @@ if (import.meta.main) {
   await runCommand(syntax, async ({ stage, "token-from": tokenSource }, [url]) => {
     const { report, isFine } = await smokeTest(url, { stage, tokenSource });
     print(report);
+    if (stage !== undefined) {
+      const mails = await unconfirmedMails(stage).catch((error) => [
+        `Whether all mails of alarms are confirmed is unknown: ${messageOf(error)}`,
+      ]);
+      for (const sentence of mails) print(sentence);
+    }
     process.exitCode = isFine ? 0 : 1;
   });
 }

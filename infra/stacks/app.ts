@@ -6,7 +6,7 @@ import { type Packaged, packageFunctions } from "../build/package.ts";
 import { runCommand } from "../command/command.ts";
 import { isOfDatabase } from "../settings/database-functions.ts";
 import type { Settings } from "../settings/schema.ts";
-import { settings } from "../stages.ts";
+import { settings } from "../settings/settings.ts";
 import { addAccount } from "./account-stack.ts";
 import { addApi } from "./api-stack.ts";
 import { addBackupVault } from "./database/backups.ts";

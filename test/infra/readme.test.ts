@@ -5,18 +5,19 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { bundleOf } from "../../infra/api/whole-lists.ts";
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
 import { parseWords, UsageError } from "../../infra/command/command.ts";
 import { eventOf, functionPathOf } from "../../infra/command/event.ts";
 import { syntax as invokeSyntax } from "../../infra/operate/invoke.ts";
 import { stageNamed } from "../../infra/operate/stage.ts";
-import { settings } from "../../infra/stages.ts";
+import { settings } from "../../infra/settings/settings.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { recordShell } from "../support/shell-recorder.ts";
 import { functions, stacks, synthesis } from "./stacks/synthesis.ts";
 
 /** What operators read: the README, and the pages beside it. */
-const names = ["README", "costs", "edge", "pipeline", "restore", "sign-in", "take-downs"];
+const names = ["README", "first-day", "costs", "edge", "pipeline", "restore", "sign-in", "take-downs"];
 const pages = await Promise.all(names.map((name) => readFile(`infra/${name}.md`, "utf8")));
 const readme = pages.join("\n");
 
@@ -166,7 +167,9 @@ describe("The operators' README", () => {
   });
 
   it("makes the name of every function of its path, by which it can be invoked", () => {
-    const names = new Set(named("Lambda::Function", "FunctionName").map((each) => each.replace(/^colophon-\w+-/, "")));
+    const names = new Set(
+      named("Lambda::Function", "FunctionName").map((each) => bundleOf(each.replace(/^colophon-\w+-/, ""))),
+    );
 
     expect([...names].sort()).toEqual(functions.map(({ endpointPath }) => endpointPath.replaceAll("/", "-")).sort());
   });

@@ -4,7 +4,7 @@ import { envelopeOf, gatewayResponses } from "../../../infra/api/gateway-respons
 import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
 import { lambdaOf } from "../../../infra/aws-local/test/rest-api.ts";
 import { send } from "../../../infra/aws-local/test/send.ts";
-import { settings } from "../../../infra/stages.ts";
+import { settings } from "../../../infra/settings/settings.ts";
 import { functionName, isNavigation, isPublic, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { exposedHeaders } from "../../../lib/contract/headers.ts";

@@ -1,6 +1,7 @@
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, inject, it } from "vitest";
+import { settings } from "../../../infra/settings/settings.ts";
 import { type Api, serveApis } from "../../support/aws-apis.ts";
 import { runScript } from "../../support/script.ts";
 
@@ -13,10 +14,26 @@ beforeAll(async () => {
     const script = `#!/bin/sh\necho ${program} "$@"\nexit \${FAIL:-${code}}\n`;
     await writeFile(join(directory, program), script, { mode: 0o755 });
   }
+  const own = JSON.stringify(settings)
+    .replaceAll("example.com", "colophon.dev")
+    .replaceAll("123456789012", "210987654321");
+  await writeFile(join(directory, "stages.mjs"), `export default ${own};`);
 });
 
 const deploy = (words: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-  runScript("infra/operate/deploy.ts", words, { env: { ...env, PATH: `${directory}:${process.env.PATH}` } });
+  runScript("infra/operate/deploy.ts", words, {
+    env: { STAGES: join(directory, "stages.mjs"), ...env, PATH: `${directory}:${process.env.PATH}` },
+  });
+
+it("packages and deploys nothing while the settings have placeholders, and names these", async () => {
+  const { code, output, complaint } = await deploy(["colophon-prod"], { STAGES: "infra/stages.example.ts" });
+
+  expect([code, output]).toEqual([1, ""]);
+  expect(complaint).toMatch(
+    /^Replace the placeholders in infra\/stages\.example\.ts by values of your own:\n {2}account\.id: 123/,
+  );
+  expect(complaint).toContain("stages.0.imageDomain: images.dev.example.com");
+});
 
 it("packages, hands its words to the CDK, and ends as that does", async () => {
   const output = "npm run package\ncdk deploy --exclusively colophon-dev\n";

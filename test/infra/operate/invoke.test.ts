@@ -115,7 +115,11 @@ describe("npm run invoke", () => {
     ["ops/tidy", { data: "nowhere" }, "There are no credentials in nowhere: is npm start running?"],
     ["ops/tidy", { tokenSource: "TOKEN" }, "--token-from is for endpoints"],
     ["ops/tidy", { stage: "prod" }, "--url and --data are for the local service"],
-    ["ops/tidy", { stage: "beta", url: undefined, data: undefined }, "There is no stage beta in infra/stages.ts"],
+    [
+      "ops/tidy",
+      { stage: "beta", url: undefined, data: undefined },
+      "There is no stage beta in infra/stages.example.ts",
+    ],
   ])("explains what is wrong, and sends nothing: %s %j", async (name, input, reason) => {
     await expect(locally(name, input)).rejects.toThrow(reason);
     expect(built.seen()).toEqual([]);

@@ -162,7 +162,7 @@ describe("npm run rollback", () => {
 
   it.each([
     ["dev", "No function of stage dev has an alias in eu-central-1: deploy it first"],
-    ["test", "There is no stage test in infra/stages.ts"],
+    ["test", "There is no stage test in infra/stages.example.ts"],
   ])("says of stage %s why it cannot go back", async (stage, message) => {
     lambdaApi.functions.set("colophon-dev-session", deployed(undefined));
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { wholeLists } from "../../../infra/api/whole-lists.ts";
-import { settingsSchema } from "../../../infra/settings/settings.ts";
+import { settings, settingsSchema } from "../../../infra/settings/settings.ts";
 import { transferBucketOf } from "../../../infra/settings/transfer-bucket.ts";
-import { settings } from "../../../infra/stages.ts";
 import { type Declaration, isNavigation, isPublicRecord } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 
@@ -62,6 +61,8 @@ const secretIn = (place: string) =>
 
 describe("Settings", () => {
   it.each<[string, Changes]>([
+    // Only a deployment refuses it.
+    ["the example's secret in another account", { "account.id": "210987654321" }],
     ["an issuer with a slash at its end", inSignIn({ issuer: "https://tenant.auth0.com/" })],
     ["a cookie for the parent of the API's domain", inSignIn({ cookieDomain: "example.com", sameSite: "strict" })],
     ["a cookie for the API's domain", inSignIn({ cookieDomain: "api.example.com" })],
@@ -132,7 +133,10 @@ describe("Settings", () => {
       inSignIn({ clientSecretArn: prod?.signIn?.clientSecretArn.slice(0, -7) }),
     ],
     ["signIn.clientSecretArn: a secret of account 999999999999", secretIn("eu-central-1:999999999999")],
-    ["signIn.clientSecretArn: a secret of account 123456789012 in us-east-1", secretIn("us-east-1:123456789012")],
+    [
+      "signIn.clientSecretArn: a secret of account 210987654321 in us-east-1",
+      { "account.id": "210987654321", ...secretIn("us-east-1:210987654321") },
+    ],
     ["signIn.panel: its origin is none of allowedOrigins", inSignIn({ panel: "https://b.example.com" })],
     ["signIn.panel: an https URL without user", inSignIn({ panel: "https://admin.example.com/#/a" })],
     ["signIn.sessionDays: ", inSignIn({ sessionDays: 366 })],

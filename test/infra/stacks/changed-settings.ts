@@ -1,5 +1,4 @@
-import { settingsSchema } from "../../../infra/settings/settings.ts";
-import { settings } from "../../../infra/stages.ts";
+import { settings, settingsSchema } from "../../../infra/settings/settings.ts";
 
 /** The region of the copies, which replaces a lost one. */
 export const region = "eu-west-1";

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { isOfDatabase } from "../../../infra/settings/database-functions.ts";
 import type { DatabaseSettings } from "../../../infra/settings/schema.ts";
+import { settings } from "../../../infra/settings/settings.ts";
 import { transferBucketOf } from "../../../infra/settings/transfer-bucket.ts";
-import { settings } from "../../../infra/stages.ts";
 import { restore, snapshot } from "./changed-settings.ts";
 import { changedSynthesis, functions, type Properties, synthesis, type Template, templateText } from "./synthesis.ts";
 

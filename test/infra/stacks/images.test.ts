@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { settings } from "../../../infra/settings/settings.ts";
 import { smokeRequests } from "../../../infra/smoke/requests.ts";
-import { settings } from "../../../infra/stages.ts";
 import { type Properties, type Resource, synthesis, templateText } from "./synthesis.ts";
 
 describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of stage $name", (stage) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settings } from "../../../infra/stages.ts";
+import { settings } from "../../../infra/settings/settings.ts";
 import { changedSynthesis, type Properties, prod, stacks, synthesis, templateText } from "./synthesis.ts";
 
 const changed = await changedSynthesis();

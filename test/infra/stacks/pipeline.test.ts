@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { App, Stack } from "aws-cdk-lib";
 import { Template as Assertions } from "aws-cdk-lib/assertions";
 import { describe, expect, inject, it } from "vitest";
+import { settings } from "../../../infra/settings/settings.ts";
 import { addPipeline } from "../../../infra/stacks/pipeline-stack.ts";
-import { settings } from "../../../infra/stages.ts";
 import { changed, lost, region, repository } from "./changed-settings.ts";
 import { changedSynthesis, type Properties, stacks, synthesis, templateText } from "./synthesis.ts";
 

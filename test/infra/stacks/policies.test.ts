@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isServed, routedEndpoints } from "../../../infra/api/document.ts";
 import { bundleOf, wholeLists } from "../../../infra/api/whole-lists.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
-import { settings } from "../../../infra/stages.ts";
+import { settings } from "../../../infra/settings/settings.ts";
 import { functionName, isPublic } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { functions, type Properties, stacks, synthesis, type Template, templateText } from "./synthesis.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isServed, routedEndpoints } from "../../../infra/api/document.ts";
-import { settings } from "../../../infra/stages.ts";
+import { settings } from "../../../infra/settings/settings.ts";
 import { functionName, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { changedSynthesis, type Properties, synthesis, type Template, templateText } from "./synthesis.ts";

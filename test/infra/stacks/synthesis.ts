@@ -7,9 +7,9 @@ import { App, Stack } from "aws-cdk-lib";
 import { inject, vi } from "vitest";
 import { copyBuild } from "../../../infra/build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../../../infra/build/package.ts";
+import { settings } from "../../../infra/settings/settings.ts";
 import { type ApiProps, addApi } from "../../../infra/stacks/api-stack.ts";
 import { makeApp } from "../../../infra/stacks/app.ts";
-import { settings } from "../../../infra/stages.ts";
 import { changed } from "./changed-settings.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: templates are looked into at every depth
@@ -72,9 +72,9 @@ export const functions: readonly Packaged[] = await onceInARun(join(inject("cach
 
 /** What `npm run synth` gives, without credentials, a region and a network. */
 export const synthesis = await synthesisIn("synthesis", async (directory) => {
-  const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
+  const { PATH = "", NODE_COMPILE_CACHE = "", STAGES = "" } = process.env;
   const nowhere = { HTTPS_PROXY: "http://127.0.0.1:9", HTTP_PROXY: "http://127.0.0.1:9" };
-  const env = { ...nowhere, PATH, NODE_COMPILE_CACHE, CDK_OUTDIR: directory, AWS_EC2_METADATA_DISABLED: "1" };
+  const env = { ...nowhere, PATH, NODE_COMPILE_CACHE, STAGES, CDK_OUTDIR: directory, AWS_EC2_METADATA_DISABLED: "1" };
   await promisify(execFile)("npm", ["run", "--silent", "synth"], { env });
 });
 
