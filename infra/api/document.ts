@@ -12,6 +12,8 @@ export interface DocumentSettings extends Partial<Record<"edge" | "domain" | "si
   /** Origins of pages that may call administrative endpoints. */
   readonly allowedOrigins: readonly string[];
   readonly uploads: boolean;
+  /** The address of the reference; unknown routes link to it. */
+  readonly reference?: string | undefined;
   readonly streams: { readonly secondsMax: number };
 }
 
@@ -47,7 +49,7 @@ export const apiDocument = (props: ApiDocumentProps) => ({
     ]),
   ),
   ...(needsKey(props.settings) ? keyScheme : {}),
-  "x-amazon-apigateway-gateway-responses": gatewayResponseDefinitions(),
+  "x-amazon-apigateway-gateway-responses": gatewayResponseDefinitions(props.settings.reference),
   "x-amazon-apigateway-minimum-compression-size": compressedBytesMin,
 });
 

@@ -70,8 +70,11 @@ const requestOrigin = {
   [`${headerParameter}.Access-Control-Allow-Origin`]: "method.request.header.origin",
 };
 
-/** The gateway responses as the API document defines them. */
-export const gatewayResponseDefinitions = () =>
+/**
+ * The gateway responses as the API document defines them.
+ * @param reference where people read which routes there are
+ */
+export const gatewayResponseDefinitions = (reference: string | undefined) =>
   Object.fromEntries(
     Object.entries<GatewayResponse>(gatewayResponses).map(([type, response]) => [
       type,
@@ -80,6 +83,9 @@ export const gatewayResponseDefinitions = () =>
         responseParameters: {
           ...(unknownRoutes.has(type) ? anyOrigin : requestOrigin),
           ...constants(headerParameter, retryHeaders(response)),
+          ...(unknownRoutes.has(type) && reference
+            ? constants(headerParameter, { Link: `<${reference}>; rel=help` })
+            : {}),
         },
         responseTemplates: { "application/json": envelopeOf(response) },
       },

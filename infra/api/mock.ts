@@ -28,14 +28,14 @@ const corsHeaders = (arePublic: boolean, allowedOrigins: readonly string[], head
 
 const preflightSecondsMax = 600;
 /** The headers of requests to administrative endpoints that browsers ask for in preflights. */
-export const requestHeaders = "Content-Type, If-Match, Idempotency-Key";
+export const requestHeaders = "Content-Type, If-Match, Idempotency-Key, Prefer";
 
 /** The operation for the preflights of a path with these endpoints. */
 export function preflightMock(declarations: readonly Declaration[], allowedOrigins: readonly string[]) {
   const arePublic = declarations.every(isPublic);
   const headers = corsHeaders(arePublic, allowedOrigins, {
     "Access-Control-Allow-Methods": declarations.flatMap(methodsOf).join(","),
-    "Access-Control-Allow-Headers": arePublic ? "Content-Type" : requestHeaders,
+    "Access-Control-Allow-Headers": arePublic ? "Content-Type, Prefer" : requestHeaders,
     "Access-Control-Max-Age": String(preflightSecondsMax),
   });
   return mock(204, "", headers, ["application/json"]);

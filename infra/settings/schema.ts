@@ -209,6 +209,14 @@ const stageSettings = z.strictObject({
    */
   hasAliases: z.boolean().default(true),
   /**
+   * Where the reference is (`npm run reference`). The 404 of unknown routes links to it. API Gateway takes the address
+   * between quotes.
+   */
+  reference: z
+    .url({ protocol: /^https$/, error: "an https address" })
+    .regex(/^[!-&(-;=?-~]*$/)
+    .optional(),
+  /**
    * A custom domain of API Gateway. Without it the API has the domain that API Gateway gives it. A stage with an edge
    * does not need it, except while the domain moves to the edge (infra/edge.md).
    */

@@ -20,7 +20,7 @@ create function add_contributor(request request, caller caller) returns outcome 
     fields.client_id = request.input ->> 'client';
     if fields.client_id is not null then
       if not exists (select from clients where id = fields.client_id) then
-        return refused(400, 'client');
+        return invalid('client', 'unknown');
       end if;
     end if;
     if is_name_taken(fields) then

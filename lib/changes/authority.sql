@@ -127,24 +127,29 @@ create function is_administrator(user_id bigint) returns boolean language sql st
   select exists (select from roles where key = 'administrator' and id = any(roles_of(user_id)))
 $$;
 
--- Whether the caller may not grant these roles: one has a permission that the caller lacks, or it is the Administrator
--- role, which only its users grant: others may hold all permissions that an administrator has left.
-create function must_not_grant(caller_id bigint, role_ids bigint[]) returns boolean language sql stable as $$
-  select
-    lacks_any(caller_id, permissions_of(role_ids))
-    or exists (select from roles where id = any(role_ids) and key = 'administrator') and not is_administrator(caller_id)
+-- The rule by which the caller may not grant these roles, or null. Only its users grant the Administrator role: others
+-- may hold all permissions that an administrator has left.
+create function granting_rule(caller_id bigint, role_ids bigint[]) returns integer language sql stable as $$
+  select case
+    when exists (select from roles where id = any(role_ids) and key = 'administrator')
+      and not is_administrator(caller_id)
+    then 3
+    when lacks_any(caller_id, permissions_of(role_ids)) then 1
+  end
 $$;
 
--- Whether the Administrator role is among these roles of a user, and the caller may not take it away: the caller does
--- not have it, or only the user does.
-create function must_stay_administrator(target bigint, caller_id bigint, removed bigint[]) returns boolean
+-- The rule by which the caller may not take the Administrator role from a user who loses these roles: the caller does
+-- not have it, or only the user does. Otherwise null.
+create function leaving_rule(target bigint, caller_id bigint, removed bigint[]) returns integer
   language sql stable as $$
-  select
-    exists (select from user_roles where role_id = role.id and user_id = target)
+  select 3
+  from roles as role
+  where
+    key = 'administrator'
+    and id = any(removed)
+    and exists (select from user_roles where role_id = role.id and user_id = target)
     and not (
       is_administrator(caller_id)
       and exists (select from user_roles where role_id = role.id and user_id <> target)
     )
-  from roles as role
-  where key = 'administrator' and id = any(removed)
 $$;

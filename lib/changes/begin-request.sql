@@ -69,7 +69,7 @@ create function replayed(request request, caller caller) returns outcome languag
       return refused(caller.status);
     end if;
     if recorded.fingerprint is distinct from request.fingerprint then
-      return refused(400, 'Idempotency-Key');
+      return invalid('Idempotency-Key', 'reused');
     end if;
     return succeeded(recorded.result);
   end

@@ -4,10 +4,11 @@ create function delete_permission(request request, caller caller) returns outcom
   declare
     of_administrators integer = bits_of(permissions_of(array(select id from roles where key = 'administrator')));
   begin
-    if lacks_any(caller.id, array[request.target])
-      or bits_of(array[request.target]) & of_administrators <> 0 and not is_administrator(caller.id)
-    then
-      return refused(403);
+    if lacks_any(caller.id, array[request.target]) then
+      return forbidden(1);
+    end if;
+    if bits_of(array[request.target]) & of_administrators <> 0 and not is_administrator(caller.id) then
+      return forbidden(3);
     end if;
 
     delete from permissions where id = request.target;

@@ -14,17 +14,22 @@ $$;
 create function delete_role(request request, caller caller) returns outcome language plpgsql as $$
   declare
     fields roles;
+    rule integer;
   begin
     select * into fields from roles where id = request.target;
     if fields.is_default = 1 then
       return refused(405);
     end if;
 
-    if coalesce(fields.key = 'administrator', false)
-      or strips_outranking_user(caller.id, request.target, permissions_of(array[request.target]))
-      or must_not_grant(caller.id, default_role()) and is_last_role(request.target)
-    then
-      return refused(403);
+    if fields.key = 'administrator' then
+      return forbidden(3);
+    end if;
+    if strips_outranking_user(caller.id, request.target, permissions_of(array[request.target])) then
+      return forbidden(2);
+    end if;
+    rule = granting_rule(caller.id, default_role());
+    if rule is not null and is_last_role(request.target) then
+      return forbidden(rule);
     end if;
     if not exists (select from roles where is_default = 1) then
       return refused(500);

@@ -31,9 +31,10 @@ $$;
 create function delete_user(request request, caller caller) returns outcome language plpgsql as $$
   declare
     former text;
+    rule integer = leaving_rule(request.target, caller.id, roles_of(request.target));
   begin
-    if must_stay_administrator(request.target, caller.id, roles_of(request.target)) then
-      return refused(403);
+    if rule is not null then
+      return forbidden(rule);
     end if;
 
     delete from users where id = request.target returning image into former;

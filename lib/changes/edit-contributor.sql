@@ -1,19 +1,19 @@
 -- The first invalid parameter, or null. Elements to modify must be the contributor's own, and with the added ones there
 -- may not be too many. What is to be removed may be gone already: another tab has removed it. It may not be another
 -- contributor's.
-create function invalid_parameter(
+create function elements_error(
   kind text, input json, current bigint[], is_of_another boolean, max_count integer
-) returns text
+) returns outcome
   language plpgsql immutable as $$
   declare
     added_count integer = json_array_length(input -> ('added_' || kind));
     remaining bigint[] = without(current, ids(input -> ('removed_' || kind)));
   begin
     return case
-      when is_of_another then 'removed_' || kind
-      when not current @> ids(input -> ('modified_' || kind)) then 'modified_' || kind
+      when is_of_another then invalid('removed_' || kind, 'unknown')
+      when not current @> ids(input -> ('modified_' || kind)) then invalid('modified_' || kind, 'unknown')
       when added_count > 0 and added_count + cardinality(remaining) > max_count
-        then 'added_' || kind
+        then invalid('added_' || kind, 'long')
     end;
   end
 $$;
@@ -37,7 +37,7 @@ create function edit_contributor(request request, caller caller) returns outcome
     removed_aliases bigint[] = ids(input -> 'removed_aliases');
     removed_descriptions bigint[] = ids(input -> 'removed_descriptions');
     removed_relations bigint[] = ids(input -> 'removed_relations');
-    invalid text;
+    error outcome;
   begin
     select * into current from contributors where id = target;
     fields = json_populate_record(current, input);
@@ -49,25 +49,28 @@ create function edit_contributor(request request, caller caller) returns outcome
         missing_relations(target, removed_relations, input -> 'modified_relations', input -> 'added_relations')
       );
     end if;
-    invalid = coalesce(
-      invalid_parameter(
+    error = coalesce(
+      elements_error(
         'aliases', input, array(select id from contributor_aliases where contributor_id = target),
         exists (select from contributor_aliases where id = any(removed_aliases) and contributor_id <> target), 200
       ),
-      invalid_parameter(
+      elements_error(
         'descriptions', input, array(select id from contributor_descriptions where contributor_id = target),
         exists (select from contributor_descriptions where id = any(removed_descriptions) and contributor_id <> target),
         40
       ),
-      invalid_parameter(
+      elements_error(
         'relations', input, array(select id from contributor_relations where contributor_id = target),
         exists (select from contributor_relations where id = any(removed_relations) and contributor_id <> target), 100
       ),
-      case when has_invalid_relation(input -> 'added_relations', target) then 'added_relations' end,
-      case when has_invalid_relation(input -> 'modified_relations', target) then 'modified_relations' end
+      case when has_invalid_relation(input -> 'added_relations', target) then invalid('added_relations', 'unknown') end,
+      case
+        when has_invalid_relation(input -> 'modified_relations', target)
+        then invalid('modified_relations', 'unknown')
+      end
     );
-    if invalid is not null then
-      return refused(400, invalid);
+    if error.status is not null then
+      return error;
     end if;
     if identity_key(fields.first_name) <> identity_key(current.first_name)
       or identity_key(fields.last_name) <> identity_key(current.last_name)

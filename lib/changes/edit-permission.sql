@@ -6,7 +6,7 @@ create function edit_permission(request request, caller caller) returns outcome 
     fields permissions = json_populate_record(cast(null as permissions), request.input);
   begin
     if lacks_any(caller.id, array[target]) then
-      return refused(403);
+      return forbidden(1);
     end if;
     if fields.key <> coalesce((select key from permissions where id = target), '') then
       return refused(409);

@@ -10,17 +10,22 @@ create function edit_role(request request, caller caller) returns outcome langua
     added bigint[] = without(requested, current || removed);
   begin
     select * into fields from roles where id = target;
-    if not array(select id from permissions where id = any(requested)) @> requested
-      or added <> '{}' and cardinality(without(current || added, removed)) > 500
-    then
-      return refused(400, 'added_permissions');
+    if not array(select id from permissions where id = any(requested)) @> requested then
+      return invalid('added_permissions', 'unknown');
     end if;
-    if added <> '{}' and lacks_any(caller.id, added)
-      or removed <> '{}' and strips_outranking_user(caller.id, target, removed)
-      or fields.key = 'administrator'
-        and (not is_administrator(caller.id) or bits_of(removed) & bits_of(current) <> 0)
+    if added <> '{}' and cardinality(without(current || added, removed)) > 500 then
+      return invalid('added_permissions', 'long');
+    end if;
+    if fields.key = 'administrator'
+      and (not is_administrator(caller.id) or bits_of(removed) & bits_of(current) <> 0)
     then
-      return refused(403);
+      return forbidden(3);
+    end if;
+    if removed <> '{}' and strips_outranking_user(caller.id, target, removed) then
+      return forbidden(2);
+    end if;
+    if added <> '{}' and lacks_any(caller.id, added) then
+      return forbidden(1);
     end if;
 
     fields = json_populate_record(fields, request.input);

@@ -11,20 +11,23 @@ create function edit_user(request request, caller caller) returns outcome langua
     remaining bigint[] = without(current || added, removed);
     gained bigint[];
     lost bigint[];
+    rule integer;
   begin
     select * into fields from users where id = target;
-    if not array(select id from roles where id = any(requested)) @> requested
-      or added <> '{}' and cardinality(remaining) > 200
-    then
-      return refused(400, 'added_roles');
+    if not array(select id from roles where id = any(requested)) @> requested then
+      return invalid('added_roles', 'unknown');
+    end if;
+    if added <> '{}' and cardinality(remaining) > 200 then
+      return invalid('added_roles', 'long');
     end if;
     if remaining = '{}' and current <> '{}' then
       remaining = default_role();
     end if;
     gained = without(remaining, current);
     lost = without(current, remaining);
-    if must_not_grant(caller.id, gained) or must_stay_administrator(target, caller.id, lost) then
-      return refused(403);
+    rule = coalesce(granting_rule(caller.id, gained), leaving_rule(target, caller.id, lost));
+    if rule is not null then
+      return forbidden(rule);
     end if;
 
     fields = json_populate_record(fields, request.input);

@@ -31,7 +31,7 @@ create function make_change(
     -- Nobody acts on a user who can do more.
     if outcome.status is null and request.table_name = 'users' and not permits_outranked(change) then
       if outranks(request.target, caller.id) then
-        outcome = refused(403);
+        outcome = forbidden(2);
       end if;
     end if;
     if outcome.status is null then

@@ -21,13 +21,24 @@ create type request as (
 -- Who requests it, from the session. Its status is null if they may; operators have no caller.
 create type caller as (id bigint, username text, status integer);
 
--- A status of the contract, and its result: with 400 the name of the invalid parameter, and for operators the reason of
--- any refusal. Where a change may still go on, the status is null.
+-- A status of the contract, and its result: with 400 the name of the invalid parameter and the reason, with 403 the
+-- rule, if there is one, and for operators the reason of any refusal. Where a change may still go on, the status is
+-- null.
 create type outcome as (status integer, result json);
 
 -- The outcome of a change that must not be made.
 create function refused(status integer, parameter text default null) returns outcome language sql immutable as $$
   select cast(row(status, to_json(parameter)) as outcome)
+$$;
+
+-- The outcome of a request with an invalid parameter; the reason is one of lib/contract/faults.ts.
+create function invalid(name text, reason text) returns outcome language sql immutable as $$
+  select cast(row(400, json_build_object('name', name, 'reason', reason)) as outcome)
+$$;
+
+-- The outcome of a change that one of the three rules forbids (lib/contract/README.md, "Who may do what").
+create function forbidden(rule integer) returns outcome language sql immutable as $$
+  select cast(row(403, to_json(rule)) as outcome)
 $$;
 
 -- The outcome of a change that leaves no row in the ledger.

@@ -147,6 +147,7 @@ export interface Posts {
     ById & { body: EditPermission },
     Done<"Permission updated">,
     | VersionedErrors<keyof EditPermission>
+    | Failure<403, "Forbidden: you cannot grant what you lack">
     | Failure<404, "Permission not found">
     | Failure<409, "Permission with the same name already exists">
   >;
@@ -162,6 +163,9 @@ export interface Posts {
     ById & { body: EditRole },
     Done<"Role updated">,
     | VersionedErrors<keyof EditRole>
+    | Failure<403, "Forbidden: you cannot grant what you lack">
+    | Failure<403, "Forbidden: you cannot act on a user who outranks you">
+    | Failure<403, "Forbidden: the Administrator role belongs to its users">
     | Failure<404, "Role not found">
     | Failure<409, "Role with the same name already exists">
   >;
@@ -169,19 +173,27 @@ export interface Posts {
     "Changes a user's name, age verification and roles; a merge patch only those that it names. Needs `edit-users`.",
     ById & BodyOrPatch<EditUser>,
     Done<"User updated">,
-    VersionedErrors<keyof EditUser> | Failure<404, "User not found"> | Failure<409, "Username already taken">
+    | VersionedErrors<keyof EditUser>
+    | Failure<403, "Forbidden: you cannot grant what you lack">
+    | Failure<403, "Forbidden: you cannot act on a user who outranks you">
+    | Failure<403, "Forbidden: the Administrator role belongs to its users">
+    | Failure<404, "User not found">
+    | Failure<409, "Username already taken">
   >;
   "/admin-users/logout/{id}": Endpoint<
     "Logs a user out by revoking their refresh tokens. Needs `edit-users`.",
     ById,
     Done<"User logged out">,
-    VersionedErrors | Failure<404, "User not found">
+    | VersionedErrors
+    | Failure<403, "Forbidden: you cannot act on a user who outranks you">
+    | Failure<404, "User not found">
   >;
   "/admin-users/update-image/{id}": Endpoint<
     "Sets a user's profile image. Needs `edit-users`.",
     ById & { body: UpdateUserImage },
     Done<"Profile image updated">,
     | VersionedErrors<keyof UpdateUserImage>
+    | Failure<403, "Forbidden: you cannot act on a user who outranks you">
     | Failure<404, "User not found">
     | Failure<503, "This service is not handling file uploads.">
   >;
@@ -222,25 +234,39 @@ export interface Deletes {
     "Takes a permission from every role and deletes it. Needs `delete-permissions`.",
     ById,
     Done<"Permission deleted">,
-    VersionedErrors | Failure<404, "Permission not found">
+    | VersionedErrors
+    | Failure<403, "Forbidden: you cannot grant what you lack">
+    | Failure<403, "Forbidden: the Administrator role belongs to its users">
+    | Failure<404, "Permission not found">
   >;
   "/admin-roles/delete/{id}": Endpoint<
     "Deletes a role; users who held only this one get the default role. Needs `delete-roles`.",
     ById,
     Done<"Role deleted">,
-    VersionedErrors | Failure<404, "Role not found"> | Failure<405, "Cannot delete default role">
+    | VersionedErrors
+    | Failure<403, "Forbidden: you cannot grant what you lack">
+    | Failure<403, "Forbidden: you cannot act on a user who outranks you">
+    | Failure<403, "Forbidden: the Administrator role belongs to its users">
+    | Failure<404, "Role not found">
+    | Failure<405, "Cannot delete default role">
   >;
   "/admin-users/delete-image/{id}": Endpoint<
     "Removes a user's profile image. Needs `edit-users`.",
     ById,
     Done<"Profile image deleted">,
-    VersionedErrors | Failure<404, "User not found"> | Failure<503, "This service is not handling file uploads.">
+    | VersionedErrors
+    | Failure<403, "Forbidden: you cannot act on a user who outranks you">
+    | Failure<404, "User not found">
+    | Failure<503, "This service is not handling file uploads.">
   >;
   "/admin-users/delete/{id}": Endpoint<
     "Deletes a user and all that belongs to them. Needs `delete-users`.",
     ById,
     Done<"User deleted">,
-    VersionedErrors | Failure<404, "User not found">
+    | VersionedErrors
+    | Failure<403, "Forbidden: you cannot act on a user who outranks you">
+    | Failure<403, "Forbidden: the Administrator role belongs to its users">
+    | Failure<404, "User not found">
   >;
   "/admin-users/lock/{id}": Endpoint<
     "Gives the caller's edit lock on a user back. Needs `view-users`.",
@@ -818,6 +844,35 @@ export interface Work {
 export interface WorkList extends Page {
   works: Work[];
 }
+
+/**
+ * Why a parameter is invalid.
+ * - `missing`: it is absent, null or empty
+ * - `type`: it is of another JSON type than `expected`
+ * - `format`: the text cannot be read, such as letters for a number
+ * - `range`: the number is less than `min`, or larger than `max`
+ * - `long`: it has more than `max` characters or elements
+ * - `unknown`: it is none of the values in `allowed`, or the id of a record that is not there
+ * - `invalid`: it contains something that is not accepted
+ * - `twice`: the query has it twice
+ * - `json`: the body is no JSON from the character at `position` on, counted from 0
+ * - `utf8`: the body is no UTF-8
+ * - `reused`: the key belongs to another request
+ * - `undeclared`: the operation has no such parameter, and the request prefers `handling=strict`
+ */
+export type Reason =
+  | "missing"
+  | "type"
+  | "format"
+  | "range"
+  | "long"
+  | "unknown"
+  | "invalid"
+  | "twice"
+  | "json"
+  | "utf8"
+  | "reused"
+  | "undeclared";
 
 /** What can go wrong with any call; `Field` are the names of its parameters. */
 export type PublicErrors<Field extends string = never> =

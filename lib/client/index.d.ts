@@ -1,4 +1,15 @@
-import type { AdminContributor, Deletes, Page, Permission, Posts, Reads, Role, Session, User } from "./calls.js";
+import type {
+  AdminContributor,
+  Deletes,
+  Page,
+  Permission,
+  Posts,
+  Reads,
+  Reason,
+  Role,
+  Session,
+  User,
+} from "./calls.js";
 
 export type * from "./calls.js";
 
@@ -101,13 +112,31 @@ export interface Failure<Code extends number, Message extends string> {
   code: Code;
   data: Message;
   field?: undefined;
+  fields?: undefined;
 }
 
-/** A request that cannot be read. `field` is the parameter to blame, where the message names one. */
+/** A request with parameters that are missing or invalid. */
 export interface Invalid<Field extends string> {
   code: 400;
   data: "Required parameters missing" | `Invalid parameter: ${Field}`;
+  /** The first of `fields`. */
   field: Field | undefined;
+  /** All of them, with their reasons. */
+  fields: InvalidField<Field>[];
+}
+
+/** What is wrong with a parameter. */
+export interface InvalidField<Field extends string = string> {
+  name: Field;
+  reason: Reason;
+  /** The JSON type that it must have. */
+  expected?: string;
+  /** The values that it may have, with blanks between them. */
+  allowed?: string;
+  min?: number;
+  max?: number;
+  /** Where within the parameter, as a JSON pointer: `/0/language`. */
+  at?: string;
 }
 
 /** Any error of any call. */
@@ -177,7 +206,7 @@ export type EditResult<Data, Form, Taken, Refused> =
   | { status: "conflict"; current: Opened<Data> }
   /** Another record has this name. */
   | { status: "taken"; message: Taken }
-  /** `field` is the form's, where the service names one. */
+  /** `field` is the form's. */
   | { status: "invalid"; field: keyof Form | undefined; message: string }
   /** Anything else: no session, no permission, no such record, no service. */
   | { status: "refused"; error: Refused };

@@ -15,8 +15,12 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     // Under a key of its own a change is made once, however often it is sent.
     if (method !== "GET" && !head.has("Idempotency-Key")) head.set("Idempotency-Key", newKey());
     const init = { ...own, ...others, method, headers: head, body: JSON.stringify(patch ?? body) };
-    // Browsers hide what is public from pages of other origins if they send cookies along.
-    if (/^\/(admin-|session|sign-out)/.test(path)) init.credentials ??= "include";
+    // Browsers hide what is public from pages of other origins if they send cookies along. There a preference would also
+    // cost a preflight.
+    if (/^\/(admin-|session|sign-out)/.test(path)) {
+      init.credentials ??= "include";
+      if (!head.has("Prefer")) head.set("Prefer", "handling=strict");
+    }
     const search = `?${new URLSearchParams(Object.entries(query ?? {}).filter(([, value]) => !isEmpty(value)))}`;
     const url = baseUrl.replace(/\/+$/, "") + pathOf(path, parameters) + (search === "?" ? "" : search);
     const limits = { attemptSeconds: isUpload.test(path) ? 300 : 35, ...(retry === false ? { attempts: 1 } : retry) };
@@ -83,11 +87,13 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
   /** What is there now, with what was included before; it takes no lock. */
   function reopen(resource, { data }, options) {
     const include = ["type", "public", "client"].filter((name) => name in data).join();
-    return call("GET", `${resource}/id/{id}`, { ...options, path: { id: data.id }, query: { lock: "none", include } });
+    const path = `${resource}/id/{id}`;
+    const query = opensLock(path) ? { lock: "none", include } : {};
+    return call("GET", path, { ...options, path: { id: data.id }, query });
   }
 
   /** Sends what the form has changed since the record was opened, if no other user has changed it since. */
-  async function edit(resource, required, contentOf, opened, form, { onto = opened, ...options } = {}) {
+  async function edit(resource, contentOf, opened, form, { onto = opened, ...options } = {}) {
     if (!onto.version) throw new TypeError("The record was opened without its version, the ETag of the response");
     // JSON leaves out what is undefined, so that it stays as it is.
     const content = contentOf(opened.data, { ...opened.data, ...JSON.parse(JSON.stringify(form)) }, onto.data);
@@ -97,9 +103,8 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     if (!error) return { status: "saved" };
     if (error.code === 409) return { status: "taken", message: error.data };
     if (error.code === 400) {
-      const sent = content.patch ?? content.body;
-      const field = error.field ?? (required in sent && !sent[required]?.trim() ? required : undefined);
-      return { status: "invalid", field: field?.replace(/^(added|removed|modified)_/, ""), message: error.data };
+      const field = error.field?.replace(/^(added|removed|modified)_/, "");
+      return { status: "invalid", field, message: error.data };
     }
     if (error.code !== 412) return { status: "refused", error };
     const now = await reopen(resource, opened, options);
@@ -125,12 +130,10 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     pages,
     all,
     session: sessionOnce,
-    editContributor: (opened, form, options) =>
-      edit("/admin-contributors", "first_name", contributorPatch, opened, form, options),
-    editUser: (opened, form, options) => edit("/admin-users", "username", userPatch, opened, form, options),
-    editRole: (opened, form, options) => edit("/admin-roles", "name", roleBody, opened, form, options),
-    editPermission: (opened, form, options) =>
-      edit("/admin-permissions", "name", permissionBody, opened, form, options),
+    editContributor: (opened, form, options) => edit("/admin-contributors", contributorPatch, opened, form, options),
+    editUser: (opened, form, options) => edit("/admin-users", userPatch, opened, form, options),
+    editRole: (opened, form, options) => edit("/admin-roles", roleBody, opened, form, options),
+    editPermission: (opened, form, options) => edit("/admin-permissions", permissionBody, opened, form, options),
     updateAvatar,
     queryOptions: (path, options = {}) => ({
       queryKey: [path, options.path ?? {}, options.query ?? {}],
@@ -243,13 +246,30 @@ function dataOf(text, url) {
   }
 }
 
-/** The error in an envelope, with the parameter that it names; of a proxy's own page only the status is known. */
-function errorOf({ status }, text) {
+/** The error in an envelope, with the parameters that are wrong; of a proxy's own page only the status is known. */
+function errorOf({ status, headers }, text) {
   let data = `HTTP status ${status}`;
   try {
     data = JSON.parse(text).data ?? data;
   } catch {}
-  return { code: status, data, ...(status === 400 && { field: /^Invalid parameter: (.+)$/.exec(data)?.[1] }) };
+  if (status !== 400) return { code: status, data };
+  const fields = fieldsIn(headers.get("Invalid-Parameters") ?? "");
+  return { code: status, data, field: fields[0]?.name, fields };
+}
+
+/** What the service says of each parameter, in a list of structured fields (RFC 9651): `name;reason="missing", …`. */
+function fieldsIn(header) {
+  const fields = [];
+  for (const [, key, item] of header.matchAll(/(?:;(\w+)=)?(%?"(?:[^"\\]|\\.)*"|[^\s;,="]+)/g)) {
+    if (key) fields.at(-1)[key] = bareOf(item);
+    else fields.push({ name: String(bareOf(item)) });
+  }
+  return fields;
+}
+
+function bareOf(item) {
+  if (item.startsWith('%"')) return decodeURIComponent(item.slice(2, -1));
+  return /^["\d]/.test(item) ? JSON.parse(item) : item;
 }
 
 /** What an edit of a contributor sends: fields as they are now, and elements that are new, removed or changed. */

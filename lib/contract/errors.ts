@@ -19,6 +19,13 @@ export const invalid = "Invalid value";
 /** The message of status 400 for one invalid parameter. */
 export const invalidParameter = (name: string) => `Invalid parameter: ${name}`;
 
+/** The messages of status 403 by the rules in README.md, "Who may do what". */
+export const forbiddenByRule = {
+  1: "Forbidden: you cannot grant what you lack",
+  2: "Forbidden: you cannot act on a user who outranks you",
+  3: "Forbidden: the Administrator role belongs to its users",
+} as const;
+
 /** The message of status 503 if the endpoint needs a file service and there is none. */
 export const noFileService = "This service is not handling file uploads.";
 

@@ -111,11 +111,8 @@ export const catalogueOrder = z.enum(["name-asc", "name-desc", "added-asc", "add
 export const include = <const Words extends readonly [string, ...string[]]>(...words: Words) =>
   z.optional(
     z.pipe(
-      z.string().check(z.regex(new RegExp(`^(${words.join("|")})(,(${words.join("|")}))*$`))),
-      z.pipe(
-        z.transform((value: string) => value.split(",")),
-        z.array(z.enum(words)),
-      ),
+      mapped(z.string(), (value) => value.split(",")),
+      z.array(z.enum(words)),
     ),
   );
 /** A detail without its edit lock. */

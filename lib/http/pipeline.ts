@@ -8,6 +8,7 @@ import { exposedHeaders, isRepeatable } from "../contract/headers.ts";
 import { responseHeaders } from "./headers.ts";
 import { log, logRequests, serializeError } from "./log.ts";
 import { allowedOrigins, isAmong } from "./origins.ts";
+import { confirmPreference } from "./preference.ts";
 import { ContractError, envelope, type Middleware, messageOf, type Response } from "./response.ts";
 
 /** Switches off middy's timer: calls have their own deadlines. */
@@ -22,6 +23,7 @@ export const pipeline = (declaration: Declaration, options: middy.PluginObject =
   middy<APIGatewayProxyEvent, Response>({ ...withoutTimeout, ...options }).use([
     logRequests(declaration),
     responseHeaders(declaration),
+    confirmPreference,
     cors({
       ...(isPublic(declaration) ? { origin: "*" } : { origins: [...allowedOrigins], getOrigin, credentials: true }),
       exposeHeaders: exposedHeaders,
@@ -46,12 +48,19 @@ function respondToErrors(declaration: Declaration): Middleware {
 
 const retryAfterSeconds = "5";
 
+/** What a request without a session lacks; the scheme is that of an expired draft (draft-broyer-http-cookie-auth). */
+const challenge = 'Cookie realm="colophon", cookie-name="refreshToken"';
+
 /** Errors of the contract stay, an unavailable service is a 503, and everything else is a 500. */
 function responseTo(error: unknown, declaration: Declaration) {
   if (error instanceof Unavailable) {
     const message = isRepeatable(declaration) && !error.mayBeDone ? nothingChanged : commonErrors[503];
     return { status: 503, message, headers: { "Retry-After": retryAfterSeconds } };
   }
-  const { status, message } = error instanceof ContractError ? error : new ContractError(500);
-  return { status, message: message || messageOf(declaration, status) };
+  const { status, message, headers } = error instanceof ContractError ? error : new ContractError(500);
+  return {
+    status,
+    message: message || messageOf(declaration, status),
+    headers: status === 401 ? { ...headers, "WWW-Authenticate": challenge } : headers,
+  };
 }

@@ -3,6 +3,7 @@ import type middy from "@middy/core";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Declaration } from "../contract/declare.ts";
 import { commonErrors } from "../contract/errors.ts";
+import { missingPermissionHeader } from "../contract/headers.ts";
 
 /** What a handler returns to API Gateway: a REST proxy result, or the same with a streamed body. */
 export interface Response {
@@ -24,16 +25,22 @@ export function envelope(code: number, data: string, headers: Readonly<Record<st
   return { statusCode: code, headers: { ...json, ...headers }, body: JSON.stringify({ data, code }) };
 }
 
-/** An error of the contract: a status, and a message if it is not the declared one. */
+/** An error of the contract: a status, a message if it is not the declared one, and headers that name the cause. */
 export class ContractError extends Error {
   override readonly name = "ContractError";
   readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, message = "") {
+  constructor(status: number, message = "", headers: Readonly<Record<string, string>> = {}) {
     super(message);
     this.status = status;
+    this.headers = headers;
   }
 }
+
+/** The error for the status that a statement behind its guard gives: 403 means that the caller lacks the permission. */
+export const statementError = ({ permission }: Pick<Declaration, "permission">, status: number) =>
+  new ContractError(status, "", status === 403 && permission ? { [missingPermissionHeader]: permission } : {});
 
 /** The message that is declared for a status of this endpoint. */
 export function messageOf(declaration: Pick<Declaration, "errors">, status: number): string {

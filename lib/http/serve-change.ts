@@ -2,14 +2,16 @@ import { createHash } from "node:crypto";
 import { deadlineOf } from "../aws/retry.ts";
 import type { ChangeName, ChangeNameOf } from "../changes/all.ts";
 import { type Declaration, endpointPath } from "../contract/declare.ts";
-import { invalidParameter } from "../contract/errors.ts";
+import { forbiddenByRule, invalidParameter } from "../contract/errors.ts";
+import type { Fault } from "../contract/faults.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { change } from "../data-api/change.ts";
-import { type Input, idempotencyKeyOf, inputParser, versionsOf } from "./input.ts";
+import { type Input, inputParser } from "./input.ts";
+import { invalidParameters } from "./invalid-parameters.ts";
 import { log, rememberCaller } from "./log.ts";
 import { prepareNotification } from "./notify.ts";
 import { pipeline } from "./pipeline.ts";
-import { ContractError, envelope } from "./response.ts";
+import { ContractError, envelope, statementError } from "./response.ts";
 import { guardOf } from "./session.ts";
 
 type ChangeDeclaration = Declaration & {
@@ -40,7 +42,7 @@ const unknownSendersLengthMax = 16_384;
 export function serveChange<const D extends ChangeDeclaration>(
   declaration: D,
   handle: (
-    input: Input<D> & ChangeContext<ChangeNameOf<D>>,
+    input: Omit<Input<D>, "headers"> & ChangeContext<ChangeNameOf<D>>,
   ) => Promise<D extends { readonly creates: string } ? string | null : unknown>,
 ) {
   const parse = inputParser(declaration);
@@ -54,8 +56,8 @@ export function serveChange<const D extends ChangeDeclaration>(
       const { status } = await change("check_session", guard, check, deadline);
       if (status === 401) throw new ContractError(401);
     }
-    const input = parse(event);
-    const clientKey = idempotencyKeyOf(event);
+    const { headers, ...input } = parse(event);
+    const { key: clientKey, versions } = headers;
     const notify = declaration.changesPublic ? prepareNotification() : undefined;
     const warn: ChangeContext["warn"] = (fields) => log(event, "warn", fields);
     const request = {
@@ -63,7 +65,7 @@ export function serveChange<const D extends ChangeDeclaration>(
       // Not the id above: all sample events share it, and a change by a second invocation is a second change.
       key: clientKey ?? context.awsRequestId,
       fingerprint: clientKey === undefined ? undefined : fingerprintOf(input),
-      ...(declaration.parameters && { versions: versionsOf(event) }),
+      ...(declaration.parameters && { versions }),
       endpoint,
     };
     const result = await handle({
@@ -73,7 +75,7 @@ export function serveChange<const D extends ChangeDeclaration>(
         const { status, body, caller } = await change(name, guard, { ...request, target, input: values }, deadline);
         rememberCaller(event, caller);
         if (status === 200) return body;
-        throw new ContractError(status, body ? invalidParameter(JSON.parse(body)) : "");
+        throw refusal(declaration, status, body);
       },
       warn,
     });
@@ -81,6 +83,17 @@ export function serveChange<const D extends ChangeDeclaration>(
     const { creates, response } = declaration;
     return envelope(200, response.message, creates ? { Location: creates.replace("{id}", String(result)) } : {});
   });
+}
+
+/** A change returns what is wrong with a parameter, or the rule that forbids it. */
+function refusal(declaration: Declaration, status: number, result: string | null): ContractError {
+  if (result === null) return statementError(declaration, status);
+  if (status === 403) {
+    const rule: keyof typeof forbiddenByRule = JSON.parse(result);
+    return new ContractError(403, forbiddenByRule[rule]);
+  }
+  const fault: Fault = JSON.parse(result);
+  return new ContractError(status, invalidParameter(fault.name), invalidParameters([fault]));
 }
 
 /** Tells different requests with the same key apart. */

@@ -19,7 +19,7 @@ import { acceptsGzip } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
 import { rememberCaller } from "./log.ts";
 import { pipeline, timeoutsOf } from "./pipeline.ts";
-import { ContractError, json } from "./response.ts";
+import { ContractError, json, statementError } from "./response.ts";
 import { guardOf } from "./session.ts";
 
 type ListDeclaration = Declaration & { readonly response: ListResponses };
@@ -59,7 +59,7 @@ export function serveList<const D extends ListDeclaration>(declaration: D, toQue
     const query = toQuery(input);
     const first = await readFirstPage(query, { ...range, guard, deadline: deadlineOf(context, timeouts) });
     rememberCaller(event, first.caller);
-    if (first.status !== 200) throw new ContractError(first.status);
+    if (first.status !== 200) throw statementError(declaration, first.status);
 
     const deadline = performance.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds;
     // A client that reads on is still waiting, so each page has its own deadline.

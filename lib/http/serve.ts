@@ -6,7 +6,7 @@ import { readRecord } from "../data-api/query.ts";
 import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
 import { pipeline, timeoutsOf } from "./pipeline.ts";
-import { ContractError, json } from "./response.ts";
+import { json, statementError } from "./response.ts";
 import { guardOf } from "./session.ts";
 
 type RecordDeclaration = Declaration & { readonly response: { readonly record: ResponseName } };
@@ -22,7 +22,7 @@ export function serve<const D extends RecordDeclaration>(declaration: D, toQuery
     const { status, body, caller, version, warning, tags, slug } = found;
     rememberCaller(event, caller);
     if (warning) log(event, "warn", { message: warning });
-    if (status !== 200 || body === null) throw new ContractError(status);
+    if (status !== 200 || body === null) throw statementError(declaration, status);
     const headers = {
       ...json,
       ...(version && { ETag: `"${version}"` }),

@@ -1,4 +1,6 @@
 import { commonErrors, invalidParameter } from "../contract/errors.ts";
+import type { Fault } from "../contract/faults.ts";
+import { invalidParameters } from "../http/invalid-parameters.ts";
 import { ContractError } from "../http/response.ts";
 
 /** Lambda accepts events of 6 MiB, headers included. So much Base64 is an image of 4.5 MB. */
@@ -12,11 +14,15 @@ export const base64LengthMax = 6_000_000;
  * @throws {ContractError} 400 for anything else, a URL above all
  */
 export function base64Of(image: string): string {
-  if (image.length > base64LengthMax) throw new ContractError(400, invalidParameter("image"));
+  if (image.length > base64LengthMax)
+    throw invalidImage({ reason: "long", details: { max: base64LengthMax } }, invalidParameter("image"));
   const url = image.slice(Math.max(image.search(/[^\t\n\f\r ]/), 0));
   const text = url.replace(/^data:[^,]{0,150};\s?base64,/i, "").replaceAll(/[\t\n\f\r]/g, "");
   const letters = text.replace(/={1,2}$/, "");
   if (letters === "" || letters.length % 4 === 1 || /[^A-Za-z0-9+/_-]/.test(letters))
-    throw new ContractError(400, commonErrors[400]);
+    throw invalidImage({ reason: "format" });
   return text;
 }
+
+const invalidImage = (fault: Omit<Fault, "name">, message: string = commonErrors[400]) =>
+  new ContractError(400, message, invalidParameters([{ name: "image", ...fault }]));

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { untilBlocked } from "../support/blocked.ts";
 import { useHolder } from "../support/callers.ts";
 import { identifier } from "../support/database.ts";
-import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
+import { envelope, forbiddenBy, unauthorized } from "../support/envelope.ts";
 import { imageBaseUrl } from "../support/environment.ts";
 import { anAdministrator, aSession, aUser, holderOf } from "../support/people.ts";
 import { aRole, defaultRoleId, give, lock, roleIdsOf } from "../support/records.ts";
@@ -246,6 +246,6 @@ describe("POST /admin-users/logout/{id}", () => {
     const slightlyMore = await holderOf(stack.sql, "view-users", "edit-users", "delete-users", "view-contributors");
 
     for (const { id } of [await anAdministrator(stack.sql), slightlyMore])
-      expect((await unchanged(stack, () => call("logout", id))).body).toEqual(forbidden);
+      expect((await unchanged(stack, () => call("logout", id))).body).toEqual(forbiddenBy(2));
   });
 });

@@ -7,7 +7,14 @@ import { base64LengthMax } from "../../lib/images/source.ts";
 import { useAdministrator, useHolder } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
-import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "../support/envelope.ts";
+import {
+  envelope,
+  forbidden,
+  forbiddenBy,
+  invalidParameter,
+  missingParameters,
+  unauthorized,
+} from "../support/envelope.ts";
 import { anAdministrator, aUser } from "../support/people.ts";
 import { avif, blackPng, dataUrl, pixelAt, plain, sizeOf, tinyImage } from "../support/pictures.ts";
 import { makers } from "../support/requests.ts";
@@ -259,9 +266,9 @@ describe.each([
     `;
 
     expect(own.body).toEqual(updated);
-    expect(await untouched(() => updateImage({ image }, editor.token, id))).toEqual(forbidden);
-    expect(await untouched(() => removeImage(id))).toEqual(forbidden);
-    expect(await meanwhile(promotion, () => updateImage({ image }))).toEqual(forbidden);
+    expect(await untouched(() => updateImage({ image }, editor.token, id))).toEqual(forbiddenBy(2));
+    expect(await untouched(() => removeImage(id))).toEqual(forbiddenBy(2));
+    expect(await meanwhile(promotion, () => updateImage({ image }))).toEqual(forbiddenBy(2));
     expect([await key(), await stack.keys()]).toEqual([null, before]);
   });
 });

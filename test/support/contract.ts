@@ -1,8 +1,10 @@
+import { parseList } from "structured-headers";
 import { expect } from "vitest";
 import * as z from "zod/mini";
 import { failuresOf } from "../../infra/api/openapi/responses.ts";
 import { type Declaration, isCacheable, isPublic } from "../../lib/contract/declare.ts";
 import { endpointAt } from "../../lib/contract/endpoints.ts";
+import { reasons } from "../../lib/contract/faults.ts";
 import { isVersioned } from "../../lib/contract/headers.ts";
 import { pageLimitMax } from "../../lib/contract/parameters.ts";
 import { responseSchema } from "../../lib/contract/response-schema.ts";
@@ -41,9 +43,17 @@ const cacheTag = String.raw`(?:contributor|publisher)(?:s|-[1-9]\d*)|series`;
 /** At most fifty, in which nothing comes from a client: names and numbers of this service. */
 const cacheTags = new RegExp(`^(?:${cacheTag})(?:,(?:${cacheTag})){0,49}$`);
 
+/** What `Invalid-Parameters` says of each parameter; undefined without the header. */
+export function faultsIn(headers: Headers) {
+  const header = headers.get("Invalid-Parameters");
+  if (header === null) return undefined;
+  const items = parseList(header).map(([name, parameters]) => [String(name), Object.fromEntries(parameters)] as const);
+  return Object.fromEntries(items);
+}
+
 /**
- * Fails unless Content-Type, Content-Location, Cache-Control, Cache-Tag, ETag and Location are right, and 304 comes only from a cacheable
- * endpoint. Of lists only a page is cached, so its `limit` is needed.
+ * Fails unless Content-Type, Content-Location, Cache-Control, Cache-Tag, ETag and Location are right, causes are named,
+ * and 304 comes only from a cacheable endpoint. Of lists only a page is cached, so its `limit` is needed.
  */
 export function expectHeaders(declaration: Declaration, status: number, headers: Headers, limit?: number): void {
   const { response } = declaration;
@@ -68,6 +78,12 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
     const pattern = declaration.path.replace("{slug}", String.raw`[\w%-]+`);
     expect(isGiven && declaration.followsSlugs ? current : "nothing").toMatch(new RegExp(`^${pattern}$`));
   }
+  const causes = Object.values(faultsIn(headers) ?? {}).map(({ reason }) => reason);
+  expect(causes.length > 0).toBe(status === 400);
+  expect(Object.keys(reasons)).toEqual(expect.arrayContaining(causes));
+  expect(headers.get("x-amzn-Remapped-WWW-Authenticate")).toBe(
+    status === 401 ? 'Cookie realm="colophon", cookie-name="refreshToken"' : null,
+  );
   if (status === 304) expect({ isCached, isRecord }).toEqual({ isCached: true, isRecord: true });
   else expect(headers.get("Content-Type")).toBe("application/json");
 }

@@ -1,5 +1,6 @@
 import type { Declaration } from "../../../lib/contract/declare.ts";
 import { commonErrors, nothingChanged } from "../../../lib/contract/errors.ts";
+import { reasons } from "../../../lib/contract/faults.ts";
 import { type Failure, failuresOf, gatewayFailures } from "../openapi/responses.ts";
 import { docstring } from "./types.ts";
 
@@ -50,8 +51,15 @@ export function errorsOf(declaration: Declaration, fields: readonly string[]): s
   return [set, ...types.filter((each) => !known.includes(each))].join(" | ");
 }
 
-/** The types of the sets. */
+const reasonType = (): string => {
+  const meanings = Object.entries(reasons).map(([reason, meaning]) => `\n- \`${reason}\`: ${meaning}`);
+  const names = Object.keys(reasons).map((each) => JSON.stringify(each));
+  return `${docstring(`Why a parameter is invalid.${meanings.join("")}`)}export type Reason = ${names.join(" | ")};\n\n`;
+};
+
+/** The types of the sets, and of reasons. */
 export const errorTypes = (): string =>
+  reasonType() +
   sets
     .map(({ name, meaning, failures, header }, index) => {
       const base = `${sets[index - 1]?.name ?? "Invalid"}<Field${header ? ` | "${header}"` : ""}>`;

@@ -6,7 +6,7 @@ import { permissions } from "../../../lib/contract/permissions.ts";
 import manifest from "../../../package.json" with { type: "json" };
 import { clientCallOf } from "./client-calls.ts";
 import { readExamples } from "./examples.ts";
-import { parametersOf, requestBodyOf, requestSchemas } from "./requests.ts";
+import { parametersOf, preference, requestBodyOf, requestSchemas } from "./requests.ts";
 import { commonResponses, responsesOf } from "./responses.ts";
 import { type JsonSchema, responseSchemas } from "./schemas.ts";
 
@@ -57,6 +57,7 @@ export function openApiDocument() {
           description: "The refresh token of the user's session.",
         },
       },
+      parameters: { Prefer: preference },
       responses: commonResponses(),
       headers: {
         CacheControl: text("Which caches may keep the response, and for how long"),
@@ -74,6 +75,17 @@ export function openApiDocument() {
           "x-extension": true,
         },
         RetryAfter: text("Seconds to wait"),
+        InvalidParameters: {
+          ...text(
+            "Beyond the interface: what is wrong with each parameter, as a list of RFC 9651: " +
+              '`order;reason="unknown";allowed="name-asc name-desc", client;reason="missing"`',
+          ),
+          "x-extension": true,
+        },
+        MissingPermission: {
+          ...text("Beyond the interface: the key of the permission that the caller lacks"),
+          "x-extension": true,
+        },
       },
       schemas: schemas(),
     },
@@ -136,7 +148,10 @@ function operation({ tag, name, declaration }: NamedDeclaration) {
     // An endpoint that the interface does not have.
     ...(tag === beyond ? { "x-extension": true } : {}),
     security: securityOf(declaration),
-    parameters: parametersOf(declaration),
+    parameters: [
+      ...parametersOf(declaration),
+      ...(isNavigation(declaration) ? [] : [{ $ref: "#/components/parameters/Prefer" }]),
+    ],
     ...(declaration.body ? { requestBody: requestBodyOf(name, declaration) } : {}),
     responses: responsesOf(declaration),
     ...(isNavigation(declaration)

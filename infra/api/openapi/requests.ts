@@ -4,7 +4,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import * as z from "zod/mini";
 import { type Declaration, endpointPath } from "../../../lib/contract/declare.ts";
 import { resources } from "../../../lib/contract/endpoints.ts";
-import { headersOf } from "../../../lib/contract/headers.ts";
+import { headersOf, strictHandling } from "../../../lib/contract/headers.ts";
 import { bodySchemas, defaultOf, isOptional, type JsonSchema, parameterSchema, reference } from "./schemas.ts";
 
 /** A picture of one pixel. */
@@ -63,6 +63,19 @@ const headers = {
       "request with the same key again: the change is made once, and each request gets the same response.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]*$" },
   },
+} as const;
+
+/** A header that every request may carry. */
+export const preference = {
+  name: "Prefer",
+  in: "header",
+  required: false,
+  description:
+    "Beyond the interface: with `handling=strict`, a query parameter or a field of the body that the operation does not " +
+    "have is 400, and the response has `Preference-Applied`. Otherwise it is ignored.",
+  "x-extension": true,
+  schema: { type: "string" },
+  example: strictHandling,
 } as const;
 
 const descriptionOf = (name: string) => (meanings[name] ? { description: meanings[name] } : {});

@@ -6,7 +6,7 @@ import {
   queryOf,
   type ResponseKind,
 } from "../../../lib/contract/declare.ts";
-import { commonErrors, invalidParameter, nothingChanged } from "../../../lib/contract/errors.ts";
+import { commonErrors, forbiddenByRule, invalidParameter, nothingChanged } from "../../../lib/contract/errors.ts";
 import { headersOf, isRepeatable, isVersioned } from "../../../lib/contract/headers.ts";
 import { type GatewayResponse, gatewayResponses } from "../gateway-responses.ts";
 import { readExamples } from "./examples.ts";
@@ -96,14 +96,18 @@ const pageMeanings = {
 
 /** The response of an endpoint that not every caller with its permission may call. */
 const forbidden = ({ permission, forbids = {} }: Declaration) => ({
-  ...failure(403, [commonErrors[403]]),
+  ...failure(403, [commonErrors[403], ...ruleMessages(forbids)]),
   description: [
-    `Forbidden: the caller lacks the permission \`${permission}\`, or a page of another origin sent the request, or ` +
-      'one of the rules about the fifteen permissions forbids it (see "Who may do what"):',
+    `\`${commonErrors[403]}\`: the caller lacks the permission \`${permission}\`, or a page of another origin sent the ` +
+      'request. With a reason behind it: one of the rules about the fifteen permissions forbids it (see "Who may do what"):',
     "",
     ...Object.entries(forbids).map(([rule, text]) => `- Rule ${rule}: ${text}.`),
   ].join("\n"),
 });
+
+/** The messages of the rules that an endpoint has. */
+const ruleMessages = (forbids: Declaration["forbids"] = {}): string[] =>
+  Object.entries(forbiddenByRule).flatMap(([rule, message]) => (rule in forbids ? [message] : []));
 
 function failures(messages: readonly Failure[]) {
   const byStatus = Map.groupBy([...messages, expectationFailed], ([status]) => status);
@@ -173,8 +177,15 @@ const quoted = (message: string, _: number, { length }: readonly string[]) => (l
 const failure = (status: number, messages: readonly string[]) => ({
   description: messages.includes(nothingChanged) ? ofUnavailableChange : messages.map(quoted).join(", "),
   ...(messages.some((each) => temporary.has(each)) ? { headers: { "Retry-After": header("RetryAfter") } } : {}),
+  ...(status in causes ? { headers: causes[status] } : {}),
   content: { "application/json": envelope(status, messages) },
 });
+
+/** The headers that name the cause of an error. */
+const causes: Readonly<Record<number, object>> = {
+  400: { "Invalid-Parameters": header("InvalidParameters") },
+  403: { "Missing-Permission": header("MissingPermission") },
+};
 
 /** Whether it needs no session, and a page of another origin may not end one. */
 const isSignOut = (declaration: Declaration) => declaration.needsSignIn === true && !isNavigation(declaration);
@@ -187,7 +198,7 @@ const only = (
 
 /** All error messages of an endpoint. */
 export function failuresOf(declaration: Declaration): Failure[] {
-  const { errors, permission, body } = declaration;
+  const { errors, permission, body, forbids } = declaration;
   const headers = headersOf(declaration);
   const names = [...Object.keys({ ...queryOf(declaration), ...body }), ...headers];
   const own = Object.entries(errors).map(([status, message]): Failure => [Number(status), message]);
@@ -196,6 +207,7 @@ export function failuresOf(declaration: Declaration): Failure[] {
     ...names.map((name): Failure => [400, invalidParameter(name)]),
     ...only(needsCaller(declaration), 401),
     ...only(permission || isSignOut(declaration), 403),
+    ...ruleMessages(forbids).map((message): Failure => [403, message]),
     ...own,
     ...only(headers.includes("If-Match"), 412),
     // If a function crashes, the message is API Gateway's.

@@ -60,11 +60,18 @@ export const outputSchema = (schema: z.ZodMiniType): JsonSchema =>
 export function parameterSchema(schema: z.ZodMiniType): JsonSchema {
   const output = outputSchema(schema);
   if (output.type === "integer") return output;
+  if (output.type === "array") return { type: "string", pattern: wordsOf(output) };
   return inputSchema(schema, (context) => {
     restrictText(context, "\\u0000");
     const isId = context.zodSchema === pathInteger || context.zodSchema === pathId;
     if (isId) replace(context.jsonSchema, { type: "integer", format: "int64" });
   });
+}
+
+/** The pattern of words with commas between them. */
+function wordsOf({ items }: JsonSchema): string {
+  const word = `(${Object(items).enum.join("|")})`;
+  return `^${word}(,${word})*$`;
 }
 
 /** Whether a parameter may be left out. */

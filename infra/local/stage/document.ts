@@ -12,7 +12,7 @@ export const localDocument = ({ endpoints = allEndpoints, ...settings }: LocalSt
     title: "colophon-local",
     endpoints,
     // As long as the functions that stream (functions.ts).
-    settings: { allowedOrigins: [], uploads: false, streams: { secondsMax: 900 }, ...settings },
+    settings: { allowedOrigins: [], uploads: false, reference: "/docs", streams: { secondsMax: 900 }, ...settings },
     partition: "aws",
     region: "eu-central-1",
     functionArnOf: (name) => `arn:aws:lambda:eu-central-1:123456789012:function:${name}`,

@@ -76,8 +76,9 @@ export function testAuthority(stack: UploadStack): void {
           await Promise.all(
             others.map(async (key, index) => {
               const path = index === 0 && absent ? { path: absent } : {};
-              const { status, body } = await stack.call(name, { ...request, ...path, as: holders.get(key) });
-              expect([key, status, body]).toEqual([key, 403, forbidden]);
+              const { status, body, headers } = await stack.call(name, { ...request, ...path, as: holders.get(key) });
+              const cause = headers.get("Missing-Permission");
+              expect([key, status, body, cause]).toEqual([key, 403, forbidden, permission]);
             }),
           );
           return { status: 403 };
@@ -121,6 +122,7 @@ export function testAuthority(stack: UploadStack): void {
           for (const headers of [...forged.map((Origin) => ({ Origin })), { "Sec-Fetch-Site": "cross-site" }]) {
             const reply = await stack.call(name, { ...request, as, headers });
             expect([headers, reply.status, reply.body]).toEqual([headers, 403, forbidden]);
+            expect(reply.headers.get("Missing-Permission")).toBeNull();
             expect(reply.headers.get("access-control-allow-origin")).toBeNull();
           }
           return { status: 403 };
@@ -131,7 +133,8 @@ export function testAuthority(stack: UploadStack): void {
         expect(panel.headers.get("access-control-allow-origin")).toBe("https://panel.example.com");
         expect(panel.headers.get("access-control-allow-credentials")).toBe("true");
         expect(panel.headers.get("access-control-expose-headers")).toBe(
-          "Age, Content-Location, ETag, Location, Retry-After, x-amzn-RequestId",
+          "Age, Content-Location, ETag, Invalid-Parameters, Link, Location, Missing-Permission, Preference-Applied, " +
+            "Retry-After, x-amzn-RequestId",
         );
       });
   });

@@ -2,6 +2,7 @@ import { raw } from "sql-template-tag";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { type Declaration, functionName, isNavigation, isPublic, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { exposedHeaders } from "../../../lib/contract/headers.ts";
 import type { Caller } from "../../support/callers.ts";
 import { identifier, openDatabase, row, type Sql } from "../../support/database.ts";
 import { anAdministrator, type Person } from "../../support/people.ts";
@@ -160,7 +161,7 @@ function testHead(stack: Stack, administrator: Caller): void {
       expect([shown.status, body.length > 0]).toEqual([200, true]);
       expect(head.headers).toMatchObject({
         "access-control-allow-origin": "*",
-        "access-control-expose-headers": "Age, Content-Location, ETag, Location, Retry-After, x-amzn-RequestId",
+        "access-control-expose-headers": exposedHeaders,
         "cache-control": expect.any(String),
         "x-content-type-options": "nosniff",
       });

@@ -45,7 +45,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
       document: apiDocument({
         title: "test",
         endpoints,
-        settings: stage,
+        settings: { ...stage, reference: "https://docs.example.com/?a=1" },
         partition: "aws",
         region: "eu-central-1",
         functionArnOf: (name) => `arn:aws:lambda:eu-central-1:123456789012:function:${name}`,
@@ -86,7 +86,9 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
       const arePublic = all.every(({ declaration }) => isPublic(declaration));
       const allowed = {
         "access-control-allow-methods": all.map(({ method }) => method).join(","),
-        "access-control-allow-headers": arePublic ? "Content-Type" : "Content-Type, If-Match, Idempotency-Key",
+        "access-control-allow-headers": arePublic
+          ? "Content-Type, Prefer"
+          : "Content-Type, If-Match, Idempotency-Key, Prefer",
         "access-control-max-age": "600",
       };
       for (const origin of origins) {
@@ -141,6 +143,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
       expect(response.headers["access-control-allow-origin"]).toBe(status === 404 ? "*" : origin);
       expect(response.headers["access-control-allow-credentials"]).toBe(status === 404 ? undefined : "true");
       expect(response.headers["access-control-expose-headers"]).toBe(exposedHeaders);
+      expect(response.headers.link).toBe(status === 404 ? "<https://docs.example.com/?a=1>; rel=help" : undefined);
     }
   });
 });

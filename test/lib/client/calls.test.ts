@@ -19,7 +19,8 @@ type Outcome = Response | typeof lost | typeof brokenOff;
 const empty = (status: number, retryAfter?: string) =>
   Response.json({}, { status, headers: retryAfter === undefined ? {} : { "Retry-After": retryAfter } });
 
-const failing = (code: number, data: string) => Response.json({ data, code }, { status: code });
+const failing = (code: number, data: string, causes = "") =>
+  Response.json({ data, code }, { status: code, headers: causes ? { "Invalid-Parameters": causes } : {} });
 
 /** A client whose requests meet these outcomes one after the other, and then the last one again. */
 function clientOver(outcomes: readonly Outcome[] = [], options: ClientOptions = {}) {
@@ -55,6 +56,7 @@ const path = { id: 7 };
 const json = { "content-type": "application/json", body: JSON.stringify(role) };
 const patch = { "content-type": "application/merge-patch+json", body: '{"username":"a"}' };
 const key = { "idempotency-key": expect.stringMatching(/^[\w-]{20,}$/) };
+const lenient = { headers: { Prefer: "handling=lenient" } };
 const other = { headers: { "X-Page": "2", "idempotency-key": "mine" }, cache: "no-store" } as const;
 
 const requests: [what: string, send: Send, request: object, options?: ClientOptions][] = [
@@ -69,7 +71,13 @@ const requests: [what: string, send: Send, request: object, options?: ClientOpti
   ["the cookie, to end the session", (it) => it.POST("/sign-out"), { credentials: "include" }],
   ["the cookie if the client has to", listPublishers, { credentials: "include" }, { credentials: "include" }],
   ["no cookie if the client has none", listRoles, { credentials: "omit" }, { credentials: "omit" }],
-  ["neither cookie nor key to the public", listPublishers, { credentials: undefined, "idempotency-key": undefined }],
+  [
+    "neither cookie, key nor preference to the public",
+    listPublishers,
+    { credentials: undefined, "idempotency-key": undefined, prefer: undefined },
+  ],
+  ["the preference that misspelt names are refused", addRole, { prefer: "handling=strict" }],
+  ["another preference", (it) => it.GET("/admin-roles", lenient), { prefer: "handling=lenient" }],
   ["a change with a key", addRole, { ...json, ...key, method: "POST" }],
   [
     "a merge patch",
@@ -84,14 +92,36 @@ const requests: [what: string, send: Send, request: object, options?: ClientOpti
   ],
 ];
 
-const invalid = { data: "Invalid parameter: first_name", code: 400 };
-const missing = { data: "Required parameters missing", code: 400 };
-
 const results: [what: string, response: Response, result: object][] = [
   ["the version of a record", Response.json({}, { headers: { ETag: '"3"' } }), { data: {}, version: '"3"' }],
   ["the id of a new record", Response.json({}, { headers: { Location: "/v1/admin-roles/id/207" } }), { created: 207 }],
-  ["an error", Response.json(missing, { status: 400 }), { error: missing }],
-  ["an error and its field", Response.json(invalid, { status: 400 }), { error: { ...invalid, field: "first_name" } }],
+  ["an error that names nothing", failing(400, "Bad request"), { error: { code: 400, field: undefined, fields: [] } }],
+  [
+    "an error and its fields",
+    failing(
+      400,
+      "Required parameters missing",
+      `first_name;reason="missing", added_aliases;reason="long";max=255;at="/1/name"`,
+    ),
+    {
+      error: {
+        field: "first_name",
+        fields: [
+          { name: "first_name", reason: "missing" },
+          { name: "added_aliases", reason: "long", max: 255, at: "/1/name" },
+        ],
+      },
+    },
+  ],
+  [
+    "fields of any name",
+    failing(
+      400,
+      "Invalid parameter: a b",
+      String.raw`"a \"b\", \\;c=1";reason="undeclared", %"f%c3%bcr";reason="undeclared", *7/a:b;reason="undeclared"`,
+    ),
+    { error: { fields: ['a "b", \\;c=1', "für", "*7/a:b"].map((name) => ({ name, reason: "undeclared" })) } },
+  ],
   ["the status of other JSON", empty(502), { error: { code: 502, data: "HTTP status 502" } }],
   ["the status of a page", new Response("<h1>", { status: 502 }), { error: { code: 502, data: "HTTP status 502" } }],
 ];
@@ -382,11 +412,16 @@ const endings: [what: string, form: ContributorForm, responses: Response[], resu
   ["a conflict", { gender: "" }, [empty(412), others], { status: "conflict", current: { version: '"2"' } }],
   ["refused if another user has deleted it", { gender: "" }, [empty(412), empty(404)], { error: { code: 404 } }],
   ["taken", { first_name: "A" }, [failing(409, "Taken")], { status: "taken", message: "Taken" }],
-  ["invalid by its list", { aliases: ["?"] }, [failing(400, "Invalid parameter: added_aliases")], { field: "aliases" }],
+  [
+    "invalid by its list",
+    { aliases: ["?"] },
+    [failing(400, "Invalid parameter: added_aliases", 'added_aliases;reason="invalid"')],
+    { field: "aliases" },
+  ],
   [
     "invalid without its name",
     { first_name: " " },
-    [failing(400, missing.data)],
+    [failing(400, "Required parameters missing", 'first_name;reason="missing"')],
     { status: "invalid", field: "first_name" },
   ],
   ["refused without a session", { gender: "" }, [empty(401)], { status: "refused", error: { code: 401 } }],

@@ -86,6 +86,7 @@ const hovers = [
   ],
   [`(await ${contributors}).data?.contributors[0]?.gender`, "gender", "Null if not known."],
   [`${addRole}.error?.field`, "field", '"Idempotency-Key"'],
+  [`${addRole}.error?.fields?.[0]?.reason`, "reason", "Reason"],
   [`${addRole}.error?.data`, "data", '"Role with the same name already exists"'],
 ] as const;
 

@@ -150,7 +150,7 @@ describe("The firewall", () => {
     expect(headersOf(limited)).toMatchObject({ ...readable, "Retry-After": "60" });
     expect(headersOf(preflight)).toEqual({
       ...readable,
-      "Access-Control-Allow-Headers": "Content-Type, If-Match, Idempotency-Key",
+      "Access-Control-Allow-Headers": "Content-Type, If-Match, Idempotency-Key, Prefer",
       "Access-Control-Allow-Methods": expect.stringMatching(/^(?=.*GET)(?=.*POST)(?=.*DELETE)(?=.*HEAD)[A-Z,]+$/),
     });
     expect(refusalOf(edge, { ...visit, method: "OPTIONS" }, false)).toBeUndefined();
