@@ -32,7 +32,8 @@ await runCommand({ usage, passesOn: true }, async (_, words) => {
     );
   process.exitCode = run("npm", "run", "package");
   if (process.exitCode !== 0) return;
-  process.exitCode = run("cdk", "deploy", ...words);
+  // A parameter is for one deployment.
+  process.exitCode = run("cdk", "deploy", "--no-previous-parameters", ...words);
   for (const { name } of edgeStages(words)) {
     await emptyEdge(name, print).catch((error) => {
       print(`The edge of stage ${name} is not empty: ${messageOf(error)}`, process.stderr);

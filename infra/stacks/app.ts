@@ -98,12 +98,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
         knownContributor,
         webAcls:
           firewall && hasDistributions
-            ? addFirewall(
-                before(`${prefix}-firewall`, "the firewall before CloudFront,", atCdn),
-                stage,
-                firewall,
-                region,
-              )
+            ? addFirewall(before(`${prefix}-firewall`, "the firewall before CloudFront,", atCdn), stage, firewall, api)
             : {},
         imageCopies:
           imageBackupRegion &&

@@ -1,11 +1,9 @@
-import { RemovalPolicy, SecretValue, type Stack } from "aws-cdk-lib";
-import { Secret } from "aws-cdk-lib/aws-secretsmanager";
+import { CfnCondition, CfnOutput, CfnParameter, Fn, type Stack } from "aws-cdk-lib";
 import { CfnLoggingConfiguration } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
 import type { FirewallSettings, StageSettings } from "../settings/schema.ts";
 import { makeWebAcl } from "./edge/web-acl.ts";
 import { type DistributionName, webAclName, webAclsOf } from "./monitoring/cdn.ts";
-import { acknowledge } from "./shared/acknowledge.ts";
 import { globalPrefix } from "./shared/global-prefix.ts";
 import { makeLog } from "./shared/log.ts";
 
@@ -14,43 +12,45 @@ export type WebAcls = Partial<Readonly<Record<DistributionName, string>>>;
 
 /**
  * The firewall before a stage's distributions, and the log of what it blocks. CloudFront takes it from us-east-1 only.
- * @param stageRegion the region of the stage's own stack
+ * @param stage the stack that has the distributions
  */
-export function addFirewall(
-  stack: Stack,
-  settings: StageSettings,
-  firewall: FirewallSettings,
-  stageRegion: string,
-): WebAcls {
-  const prefix = globalPrefix(`colophon-${settings.name}`, stageRegion);
+export function addFirewall(stack: Stack, settings: StageSettings, firewall: FirewallSettings, stage: Stack): WebAcls {
+  const prefix = globalPrefix(`colophon-${settings.name}`, stage.region);
   // WAF takes only logs whose names begin like this, and their ARNs without the `:*` that CloudFormation gives.
   const { logGroupName } = makeLog(stack, "Log", `aws-waf-logs-${prefix}`, settings);
   const log = stack.formatArn({ service: "logs", resource: `log-group:${logGroupName}` });
   const makeAcl = (id: string, before: DistributionName): string => {
     const construct = new Construct(stack, id);
-    const name = webAclName(prefix, before);
-    const arn = makeWebAcl(construct, { settings, firewall, name, scope: "CLOUDFRONT" });
+    const arn = makeWebAcl(construct, { settings, firewall, name: webAclName(prefix, before), scope: "CLOUDFRONT" });
     new CfnLoggingConfiguration(construct, "Logging", {
       resourceArn: arn,
       logDestinationConfigs: [log],
       loggingFilter: onlyBlocked,
     });
-    // The ARN is no secret, but Secrets Manager is what copies a text to another region by itself. So a fault of
-    // us-east-1 does not stop a deployment of the stage.
-    const secretName = `/colophon/${name}-web-acl`;
-    const secret = new Secret(construct, "Published", {
-      secretName,
-      description: "The ARN of a web ACL, for the region of its stage",
-      secretStringValue: SecretValue.unsafePlainText(arn),
-      replicaRegions: stageRegion === stack.region ? [] : [{ region: stageRegion }],
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
-    acknowledge(secret, { "AwsSolutions-SMG4": "It is an ARN, which nobody has to hide." });
-    return SecretValue.secretsManager(secretName).unsafeUnwrap();
+    return referTo(arn, stack, stage, `${before === "edge" ? "Edge" : "Images"}WebAcl`);
   };
   const [first = "edge", second] = webAclsOf(settings);
   const edge = makeAcl("Acl", first);
   return { edge, images: second ? makeAcl("ImagesAcl", second) : edge };
+}
+
+/**
+ * The ARN of a web ACL in the stack of the stage: an output of the other region. While that region does not respond, a
+ * parameter has the ARN instead, which an output of the stage's own stack shows.
+ */
+function referTo(arn: string, stack: Stack, stage: Stack, name: string): string {
+  new CfnOutput(stack, name, { value: arn });
+  const { valueAsString: given } = new CfnParameter(stage, name, {
+    default: "",
+    description: `The ARN of the web ACL, while ${stack.region} does not respond`,
+  });
+  const isGiven = new CfnCondition(stage, `${name}IsGiven`, {
+    expression: Fn.conditionNot(Fn.conditionEquals(given, "")),
+  });
+  const found = Fn.getStackOutput(stack.stackName, name, stack.region);
+  const value = Fn.conditionIf(isGiven.logicalId, given, found).toString();
+  new CfnOutput(stage, `${name}Arn`, { value });
+  return value;
 }
 
 /** WAF, "LoggingFilter". */

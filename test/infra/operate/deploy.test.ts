@@ -36,7 +36,7 @@ it("packages and deploys nothing while the settings have placeholders, and names
 });
 
 it("packages, hands its words to the CDK, and ends as that does", async () => {
-  const output = "npm run package\ncdk deploy --exclusively colophon-dev\n";
+  const output = "npm run package\ncdk deploy --no-previous-parameters --exclusively colophon-dev\n";
   expect(await deploy(["--exclusively", "colophon-dev"])).toMatchObject({ code: 3, output });
 });
 

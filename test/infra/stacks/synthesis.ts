@@ -99,12 +99,13 @@ export const prod = settings.stages.find(({ name }) => name === "prod") ?? fail(
 
 /** A template, by its text. */
 function parse(text: string) {
-  const { Resources, Parameters, Rules, Outputs = {} }: Properties = JSON.parse(text);
+  const { Resources, Parameters, Conditions, Rules, Outputs = {} }: Properties = JSON.parse(text);
   const resources = Object.entries<Omit<Resource, "id">>(Resources).map(([id, each]): Resource => ({ id, ...each }));
   const all = (type: string) => resources.filter(({ Type }) => Type === `AWS::${type}` || Type === type);
   return {
     text,
     Parameters,
+    Conditions,
     Rules,
     Outputs,
     resources,

@@ -187,20 +187,28 @@ describe("The firewall", () => {
 describe("The firewall before CloudFront", () => {
   const aclsOf = (template: Template) =>
     template.each("CloudFront::Distribution").map(({ DistributionConfig }) => DistributionConfig.WebACLId);
-  /** A secret that us-east-1 has copied to the stage's region. */
-  const publishedAs = (acl: string) => `{{resolve:secretsmanager:/colophon/${acl}-web-acl:SecretString:::}}`;
+  /** An output of the firewall's stack, unless the parameter of the same name is given. */
+  const referenceTo = (stack: string, name: "EdgeWebAcl" | "ImagesWebAcl") => {
+    const output = { StackName: `${stack}-firewall`, OutputName: name, Region: "us-east-1" };
+    return { "Fn::If": [`${name}IsGiven`, { Ref: name }, { "Fn::GetStackOutput": output }] };
+  };
 
   it("stands before each distribution of its stage", () => {
     const acl = edge.one("WAFv2::WebACL");
-    const { Name, SecretString, ReplicaRegions } = edge.one("SecretsManager::Secret").Properties;
 
     expect(acl.Properties.Scope).toBe("CLOUDFRONT");
-    expect(Name).toBe("/colophon/colophon-prod-eu-central-1-edge-web-acl");
-    expect(ReplicaRegions).toEqual([{ Region: "eu-central-1" }]);
-    expect(edge.find(SecretString)).toBe(acl);
+    expect(edge.find(edge.Outputs.EdgeWebAcl.Value)).toBe(acl);
     const prod = synthesis.template("colophon-prod");
-    expect(aclsOf(prod)).toEqual(Array(2).fill(publishedAs("colophon-prod-eu-central-1-edge")));
+    expect(aclsOf(prod)).toEqual(Array(2).fill(referenceTo("colophon-prod-eu-central-1", "EdgeWebAcl")));
     expect(prod.all("WAFv2::WebACL")).toEqual([]);
+  });
+
+  it("can be named by a parameter while us-east-1 does not respond, which an output shows", () => {
+    const { Parameters, Conditions, Outputs } = synthesis.template("colophon-prod");
+
+    expect(Parameters.EdgeWebAcl.Default).toBe("");
+    expect(Conditions.EdgeWebAclIsGiven).toEqual({ "Fn::Not": [{ "Fn::Equals": [{ Ref: "EdgeWebAcl" }, ""] }] });
+    expect(Outputs.EdgeWebAclArn.Value).toEqual(referenceTo("colophon-prod-eu-central-1", "EdgeWebAcl"));
   });
 
   it("logs what it blocks, and nothing else", () => {
@@ -223,13 +231,16 @@ describe("The firewall before CloudFront", () => {
     const names = flat.each("WAFv2::WebACL").map(({ Name }) => Name);
 
     expect(names).toEqual(["edge", "images"].map((each) => `colophon-prod-eu-west-1-${each}`));
-    expect(aclsOf(changed.template("colophon-prod")).sort()).toEqual(names.map(publishedAs));
+    const references = (["EdgeWebAcl", "ImagesWebAcl"] as const).map((each) =>
+      referenceTo("colophon-prod-eu-west-1", each),
+    );
+    expect(aclsOf(changed.template("colophon-prod"))).toEqual(expect.arrayContaining(references));
     expect(flat.all("WAFv2::LoggingConfiguration")).toHaveLength(2);
     expect(flat.each("WAFv2::IPSet").map(({ Scope }) => Scope)).toEqual(Array(4).fill("CLOUDFRONT"));
   });
 
   it("stands before images alone on a stage without an edge, whose API has one of its own", () => {
-    expect(aclsOf(direct)).toEqual([publishedAs("colophon-dev-eu-west-1-images")]);
+    expect(aclsOf(direct)).toEqual([referenceTo("colophon-dev-eu-west-1", "ImagesWebAcl")]);
     expect(aclOf(direct).Scope).toBe("REGIONAL");
     const { WebACLArn } = direct.one("WAFv2::WebACLAssociation").Properties;
     expect(direct.find(WebACLArn)).toBe(direct.one("WAFv2::WebACL"));
