@@ -6,7 +6,7 @@ import { wholeLists } from "./whole-lists.ts";
 
 /**
  * Those of a stage that its document depends on. Without `uploads` and `signIn` the routes of the file service and of
- * sign-in are 503; with an edge every method but preflights needs an API key.
+ * sign-in are 503; with an edge every method needs an API key.
  */
 export interface DocumentSettings extends Partial<Record<"edge" | "domain" | "signIn", unknown>> {
   /** Origins of pages that may call administrative endpoints. */
@@ -54,7 +54,7 @@ export const apiDocument = (props: ApiDocumentProps) => ({
 });
 
 /**
- * With an edge all methods but preflights need the key that CloudFront sends. While a domain of API Gateway moves to the
+ * With an edge all methods, preflights too, need a key that CloudFront sends. While a domain of API Gateway moves to the
  * edge, visitors still come by both, and by the former without a key.
  */
 const needsKey = ({ edge, domain }: DocumentSettings): boolean => Boolean(edge) && domain === undefined;
@@ -73,18 +73,21 @@ const keyScheme = {
 
 function operations(declarations: readonly Declaration[], props: ApiDocumentProps) {
   const { allowedOrigins } = props.settings;
+  const security = needsKey(props.settings) ? { security: [{ key: [] }] } : {};
   const operation = (each: Declaration) => {
     const refusal = refusalOf(each, props.settings);
     return {
       ...(refusal ? errorMock(each, refusal.status, envelopeOf(refusal), allowedOrigins) : proxy(each, props)),
-      ...(needsKey(props.settings) ? { security: [{ key: [] }] } : {}),
+      ...security,
     };
   };
   return {
     ...Object.fromEntries(
       declarations.flatMap((each) => methodsOf(each).map((method) => [method.toLowerCase(), operation(each)])),
     ),
-    ...(declarations.every(isNavigation) ? {} : { options: preflightMock(declarations, allowedOrigins) }),
+    ...(declarations.every(isNavigation)
+      ? {}
+      : { options: { ...preflightMock(declarations, allowedOrigins), ...security } }),
   };
 }
 

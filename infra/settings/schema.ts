@@ -197,9 +197,9 @@ const stageSettings = z.strictObject({
       invalidationsADay: z.int().positive().default(3_000),
       /** How long CloudFront keeps a response that is not invalidated. */
       sharedCacheSeconds: z.int().min(60).max(86_400).default(3_600),
-      /** How often all methods together may be called; `throttles` limits each of them. */
+      /** How often visitors may call all methods together, and as often all else; `throttles` limits each method. */
       throttle: throttle.default({ rate: 1_000, burst: 2_000 }),
-      /** The number of the key that CloudFront sends to the API. The next one changes it (infra/edge.md). */
+      /** The number of the keys that CloudFront sends to the API. The next one changes it (infra/edge.md). */
       key: z.int().positive().default(1),
     })
     .optional(),

@@ -44,7 +44,7 @@ export function addApi(
   const { api, accessLog } = makeApi(stage, targets);
   const host = `${api.restApiId}.execute-api.${stack.region}.${stack.urlSuffix}`;
   const door = edge && makeDoor(stage, edge, api, `https://${host}/${stageName}`);
-  const distribution = edge && door && makeEdge(stage, edge, host, door.key, webAcls.edge);
+  const distribution = edge && door && makeEdge(stage, edge, host, door.keys, webAcls.edge);
   if (edge && distribution) {
     // The methods ask for the key only after CloudFront sends it.
     api.deploymentStage.node.addDependency(distribution);

@@ -133,6 +133,7 @@ describe("The operators' README", () => {
       ...named("CloudWatch::Alarm", "AlarmName"),
       ...named("CloudWatch::Dashboard", "DashboardName"),
       ...named("Backup::BackupVault", "BackupVaultName"),
+      ...named("S3::Bucket", "BucketName").filter(Boolean),
       // The operator gives this name.
       "colophon-prod-database-copy",
     ];
@@ -154,6 +155,21 @@ describe("The operators' README", () => {
     const used = all(/\/colophon\/[\w/-]+|aws-waf-logs-[\w-]+|(?<=OutputKey==')\w+(?=')/g);
     expect(used.filter((each) => !known.has(each))).toEqual([]);
     expect(used.length).toBeGreaterThan(10);
+  });
+
+  it("empties the buckets that go with a protected stack, before it deletes the stack", () => {
+    const isProtected = (stack: string) => synthesis.stacks[stack]?.properties.terminationProtection;
+    const going = stacks.filter(isProtected).flatMap((stack) =>
+      synthesis
+        .template(stack)
+        .all("S3::Bucket")
+        .filter(({ DeletionPolicy }) => DeletionPolicy !== "Retain" && DeletionPolicy !== "RetainExceptOnCreate")
+        .map(({ Properties }) => `s3://${Properties.BucketName}`),
+    );
+    const emptied = wordsAfter("aws", "s3", "rm").map(([bucket = ""]) => bucket);
+
+    expect(going).toEqual(["s3://colophon-prod-transfers-123456789012-eu-central-1"]);
+    expect(emptied.map((each) => each.replace(/\d{20}/, "123456789012"))).toEqual(going);
   });
 
   it("names every alarm, saved query and output", () => {

@@ -10,12 +10,15 @@ import type { Stage } from "./stage.ts";
 const keyLength = 40;
 
 /**
- * The keys without which API Gateway returns 403, so that all requests come through the edge. There are two: CloudFront
- * sends the current one, and the next one is there already. So a deployment changes the key without a gap, since
- * CloudFormation deletes the former one after CloudFront sends the next. Their usage plan limits the requests of all
- * methods together (API Gateway, "Usage plans and API keys for REST APIs").
+ * The keys without which API Gateway returns 403, so that all requests come through the edge: one for public reads, and
+ * one for all else. Their usage plan limits the requests of all methods together, for each key by itself (API Gateway,
+ * "Usage plans and API keys for REST APIs"): visitors cannot use up what the panel has.
+ *
+ * CloudFront sends the current keys, and the next ones are there already. So a deployment changes them without a gap,
+ * since CloudFormation deletes the former ones after CloudFront sends the next.
  * @param url the API's address
- * @returns the current key, as a reference that CloudFormation resolves, and the secret that has it and the API's address
+ * @returns the current keys, as references that CloudFormation resolves, and the secret that has the visitors' one and the
+ *   API's address
  */
 export function makeDoor(
   { stack, settings, prefix }: Stage,
@@ -44,14 +47,14 @@ export function makeDoor(
     acknowledge(secret, {
       "AwsSolutions-SMG4": "A deployment replaces it (infra/edge.md): CloudFront takes no key that rotates by itself.",
     });
-    const key = secret.secretValueFromJson("key").unsafeUnwrap();
-    const { ref: keyId } = new CfnApiKey(scope, `Key${number}`, {
-      name: `${prefix}-edge-${number}`,
-      enabled: true,
-      value: key,
-    });
-    new CfnUsagePlanKey(scope, `Use${number}`, { keyId, keyType: "API_KEY", usagePlanId: plan.ref });
-    return { secret, key };
+    const visitors = secret.secretValueFromJson("key").unsafeUnwrap();
+    const keys = { visitors, panel: `${visitors}-panel` };
+    for (const [whose, value] of Object.entries(keys)) {
+      const name = `${prefix}-${whose}-${number}`;
+      const { ref: keyId } = new CfnApiKey(scope, `Key-${whose}-${number}`, { name, enabled: true, value });
+      new CfnUsagePlanKey(scope, `Use-${whose}-${number}`, { keyId, keyType: "API_KEY", usagePlanId: plan.ref });
+    }
+    return { secret, keys };
   };
   const door = makeKey(current);
   makeKey(current + 1);

@@ -44,11 +44,11 @@ export function makeEdge(
   { stack, settings, unique }: Stage,
   edge: EdgeSettings,
   host: string,
-  key: string,
+  keys: Readonly<Record<"visitors" | "panel", string>>,
   webAcl: string | undefined,
 ): cloudfront.Distribution {
   const scope = new Construct(stack, "Edge");
-  const origin = (timeouts: HttpOriginProps) =>
+  const origin = (key: string, timeouts: HttpOriginProps) =>
     new HttpOrigin(host, {
       originPath: `/${stageName}`,
       keepaliveTimeout,
@@ -63,7 +63,7 @@ export function makeEdge(
   };
   const reading = {
     ...shared,
-    origin: origin({ readTimeout, connectionAttempts: 1, connectionTimeout: Duration.seconds(3) }),
+    origin: origin(keys.visitors, { readTimeout, connectionAttempts: 1, connectionTimeout: Duration.seconds(3) }),
     responseHeadersPolicy: headersPolicy(scope, unique),
   };
   const functionAssociations = [
@@ -85,7 +85,7 @@ export function makeEdge(
     webAcl,
     defaultBehavior: {
       ...shared,
-      origin: origin({ readTimeout: apiTimeout }),
+      origin: origin(keys.panel, { readTimeout: apiTimeout }),
       cachePolicy: cloudfront.CachePolicy.CACHING_DISABLED,
       originRequestPolicy: cloudfront.OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
     },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { apiDocument, isServed } from "../../../infra/api/document.ts";
+import { apiDocument, isServed, routedEndpoints } from "../../../infra/api/document.ts";
 import { envelopeOf, gatewayResponses } from "../../../infra/api/gateway-responses.ts";
 import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
 import { lambdaOf } from "../../../infra/aws-local/test/rest-api.ts";
@@ -15,7 +15,7 @@ const foreign = "https://foreign.example.org";
 
 /** A function that responds with its own name, or not, or with an error. */
 const functions = Object.fromEntries(
-  endpoints.map((each) => {
+  routedEndpoints(endpoints, { edge: true }).map((each) => {
     const result = { statusCode: 200, headers: { ETag: functionName(each) } };
     const handler = ({ path }: { path: string }) => {
       if (path.endsWith("fails")) return { errorType: "Error", errorMessage: "on purpose" };

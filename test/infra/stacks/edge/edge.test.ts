@@ -145,27 +145,40 @@ describe("The edge", () => {
     expect(numbers).toEqual([4, 1]);
   });
 
-  it("is the only door: each method but a preflight needs the key that CloudFront sends", () => {
+  it("is the only door: each method, preflights too, needs a key that CloudFront sends", () => {
     const { paths, components } = template.one("ApiGateway::RestApi").Properties.Body;
     const operations = Object.values<Properties>(paths).flatMap((each) => Object.entries<Properties>(each));
 
     expect(components.securitySchemes.key).toEqual({ type: "apiKey", name: "x-api-key", in: "header" });
     expect(operations.length).toBeGreaterThan(80);
-    for (const [method, { security }] of operations)
-      expect(security).toEqual(method === "options" ? undefined : [{ key: [] }]);
+    for (const [, { security }] of operations) expect(security).toEqual([{ key: [] }]);
     const keys = template.all("ApiGateway::ApiKey");
     const names = [1, 2].map((each) => `/colophon/prod/edge-key-${each}`);
     const secrets = names.map((each) => template.the("SecretsManager::Secret", "Name", each));
+    const values = secrets.map(({ id }) => `{{resolve:secretsmanager:\${${id}}:SecretString:key::}}`);
     expect(keys.map(({ Properties }) => templateText(Properties.Value))).toEqual(
-      secrets.map(({ id }) => `{{resolve:secretsmanager:\${${id}}:SecretString:key::}}`),
+      values.flatMap((each) => [each, `${each}-panel`]),
     );
-    for (const { OriginCustomHeaders } of distribution.Origins)
-      expect(OriginCustomHeaders).toEqual([{ HeaderName: "x-api-key", HeaderValue: keys[0]?.Properties.Value }]);
     expect(template.each("ApiGateway::UsagePlanKey").map(({ KeyId }) => template.find(KeyId))).toEqual(keys);
     expect(template.one("ApiGateway::UsagePlan").Properties.Throttle).toEqual({ RateLimit: 1_000, BurstLimit: 2_000 });
     // Otherwise it would ask for a key that CloudFront does not send yet.
     expect(template.one("ApiGateway::Stage").DependsOn).toContain(resource.id);
     expect(synthesis.template("colophon-dev").text).not.toMatch(/x-api-key|ApiGateway::ApiKey|ApiGateway::UsagePlan/);
+  });
+
+  it("sends public reads by one key and all else by another, for which the limits of their plan hold each", () => {
+    const [visitors, panel] = template
+      .all("ApiGateway::ApiKey")
+      .map(({ Properties }) => templateText(Properties.Value));
+    const keyOf = ({ TargetOriginId }: Properties) => {
+      const { OriginCustomHeaders: headers } = distribution.Origins.find(({ Id }: Properties) => Id === TargetOriginId);
+      return headers.map(({ HeaderName, HeaderValue }: Properties) => [HeaderName, templateText(HeaderValue)]);
+    };
+
+    for (const each of distribution.CacheBehaviors) expect(keyOf(each)).toEqual([["x-api-key", visitors]]);
+    expect(keyOf(distribution.DefaultCacheBehavior)).toEqual([["x-api-key", panel]]);
+    // Thirty-one addresses at the firewall's limit send more than the plan lets through.
+    expect((31 * (prod.firewall?.requestsPerAddressIn5Minutes ?? 0)) / 300).toBeGreaterThan(1_000);
   });
 
   it("is what a stage's URL names; no output names API Gateway's own", () => {
@@ -194,7 +207,7 @@ describe("A domain of API Gateway", () => {
     expect(both.one("ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint ?? false).toBe(false);
     expect(both.one("ApiGateway::DomainName").Properties.DomainName).toBe("api.example.com");
     expect(both.text).not.toContain('"security":');
-    expect(both.all("ApiGateway::UsagePlanKey")).toHaveLength(2);
+    expect(both.all("ApiGateway::UsagePlanKey")).toHaveLength(4);
   });
 });
 
