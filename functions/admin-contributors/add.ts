@@ -3,6 +3,7 @@ import { slugOf } from "../../lib/contract/slug.ts";
 import { serveChange } from "../../lib/http/serve-change.ts";
 
 export const handler = serveChange(addContributor, ({ change, query, body }) => {
-  const slug = slugOf([`${body.first_name} ${body.last_name ?? ""}`], "contributor");
+  const { first_name, last_name, disambiguation } = body;
+  const slug = slugOf([`${first_name} ${last_name ?? ""}`], "contributor", disambiguation);
   return change("add_contributor", null, { ...body, ...query, slug });
 });

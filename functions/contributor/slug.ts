@@ -2,4 +2,4 @@ import { getContributor } from "../../lib/contract/contributors.ts";
 import { serve } from "../../lib/http/serve.ts";
 import * as contributors from "../../lib/queries/contributors.ts";
 
-export const handler = serve(getContributor, ({ path }) => contributors.find(path.slug));
+export const handler = serve(getContributor, ({ path, query }) => contributors.find(path.slug, query));

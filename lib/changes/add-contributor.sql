@@ -1,4 +1,4 @@
--- Whether another contributor has this first and last name. It locks the name: another request for it waits here.
+-- Whether another contributor has this name and disambiguation. It locks the name: another request for it waits here.
 create function is_name_taken(fields contributors) returns boolean language plpgsql as $$
   declare
     first_key text = identity_key(fields.first_name);
@@ -6,7 +6,12 @@ create function is_name_taken(fields contributors) returns boolean language plpg
   begin
     perform lock_name('contributor ' || first_key || chr(10) || last_key);
     return exists (
-      select from contributors where identity_key(first_name) = first_key and identity_key(last_name) = last_key
+      select
+      from contributors
+      where
+        identity_key(first_name) = first_key
+        and identity_key(last_name) = last_key
+        and identity_key(disambiguation) = identity_key(fields.disambiguation)
     );
   end
 $$;
@@ -27,8 +32,8 @@ create function add_contributor(request request, caller caller) returns outcome 
       return refused(409);
     end if;
 
-    insert into contributors (first_name, last_name, slug, client_id)
-    values (fields.first_name, fields.last_name, fields.slug, fields.client_id)
+    insert into contributors (first_name, last_name, disambiguation, slug, client_id)
+    values (fields.first_name, fields.last_name, fields.disambiguation, fields.slug, fields.client_id)
     returning id into added;
     return done(request, caller, to_json(added), takes_authority => false);
   end

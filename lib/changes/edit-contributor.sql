@@ -74,6 +74,7 @@ create function edit_contributor(request request, caller caller) returns outcome
     end if;
     if identity_key(fields.first_name) <> identity_key(current.first_name)
       or identity_key(fields.last_name) <> identity_key(current.last_name)
+      or identity_key(fields.disambiguation) <> identity_key(current.disambiguation)
     then
       if is_name_taken(fields) then
         return refused(409);
@@ -100,6 +101,7 @@ create function edit_contributor(request request, caller caller) returns outcome
       set
         first_name = fields.first_name,
         last_name = fields.last_name,
+        disambiguation = fields.disambiguation,
         gender = fields.gender,
         type = fields.type,
         public = fields.public,

@@ -189,10 +189,12 @@ create function import_refusals(target text, rows import_row[], leads import_ref
             when target = 'contributors' and not current @> object and exists (
               select
               from
-                jsonb_to_record(current || object) as latest (first_name text, last_name text)
+                jsonb_to_record(current || object)
+                  as latest (first_name text, last_name text, disambiguation text)
                 join contributors as other
                   on identity_key(other.first_name) = identity_key(latest.first_name)
                   and identity_key(other.last_name) = identity_key(latest.last_name)
+                  and identity_key(other.disambiguation) = identity_key(latest.disambiguation)
               where
                 other.id <> row.id
                 and not exists (

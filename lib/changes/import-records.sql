@@ -225,7 +225,8 @@ create function lock_names(rows import_row[]) returns void language plpgsql as $
       select distinct concat('contributor ', identity_key(first_name), chr(10), identity_key(last_name))
       from
         unnest(rows)
-        cross join lateral jsonb_to_record(current || object) as latest (first_name text, last_name text)
+        cross join lateral jsonb_to_record(current || object)
+          as latest (first_name text, last_name text, disambiguation text)
       where line_table = 'contributors' and place = 0 and not current @> to_jsonb(latest)
       order by 1
     ) as locked (name);

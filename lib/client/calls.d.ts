@@ -58,9 +58,9 @@ export interface Reads<Include = undefined> {
   >;
   "/contributor/slug/{slug}": Endpoint<
     "Looks up a published contributor by slug. Needs no permission.",
-    { path: { slug: string } },
-    Contributor,
-    PublicErrors | Failure<404, "Contributor not found">
+    { path: { slug: string }; query?: GetContributorQuery },
+    With<Contributor, Include>,
+    PublicErrors<keyof GetContributorQuery> | Failure<404, "Contributor not found">
   >;
   "/contributor/works/{id}": Endpoint<
     "Lists the works of a contributor. Needs no permission.",
@@ -282,7 +282,7 @@ export interface ListAdminContributorsQuery extends PageQuery {
   /** The website whose catalogue is read. */
   client: number;
   /** Further fields to show, separated by commas. */
-  include?: Selection<"type" | "public" | "client">;
+  include?: Selection<"type" | "public" | "client" | "disambiguation">;
 }
 
 export interface AddContributorQuery {
@@ -292,7 +292,7 @@ export interface AddContributorQuery {
 
 export interface GetAdminContributorQuery {
   /** Further fields to show, separated by commas. */
-  include?: Selection<"type" | "public" | "client">;
+  include?: Selection<"type" | "public" | "client" | "disambiguation">;
   /** `none` returns the record, and neither takes nor renews the edit lock. */
   lock?: "none";
 }
@@ -314,6 +314,11 @@ export interface GetRandomContributorQuery {
   client: number;
 }
 
+export interface GetContributorQuery {
+  /** Further fields to show, separated by commas. */
+  include?: Selection<"disambiguation">;
+}
+
 export interface ListWorksQuery extends PageQuery {
   /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
@@ -331,7 +336,7 @@ export interface ListContributorsQuery extends PageQuery {
   /** The website whose catalogue is read. */
   client: number;
   /** Further fields to show, separated by commas. */
-  include?: Selection<"slug">;
+  include?: Selection<"slug" | "disambiguation">;
 }
 
 export interface ListPublicationsQuery extends PageQuery {
@@ -381,6 +386,8 @@ export interface AddContributor {
   first_name: string;
   /** By default `null`. */
   last_name?: string | null;
+  /** Tells contributors of one name apart, such as `poet, 1950`; part of the unique name. */
+  disambiguation?: string | null;
 }
 
 export interface AddPermission {
@@ -415,6 +422,8 @@ export interface AdminContributor {
   public?: boolean;
   /** Only with `include=client`: the website that has them alone; null if all do. */
   client?: number | null;
+  /** Only with `include=disambiguation`: tells contributors of one name apart; empty if there is none. */
+  disambiguation?: string;
 }
 
 export interface AdminContributorList<Include = undefined> extends Page {
@@ -436,6 +445,8 @@ export interface AdminContributorListItem {
   public?: boolean;
   /** Only with `include=client`: the website that has them alone; null if all do. */
   client?: number | null;
+  /** Only with `include=disambiguation`: tells contributors of one name apart; empty if there is none. */
+  disambiguation?: string;
   /** Who else is editing them. */
   locked_by?: UserReference;
 }
@@ -460,6 +471,8 @@ export interface Contributor {
   last_name: string;
   /** Its name in addresses. */
   slug: string;
+  /** Only with `include=disambiguation`: tells contributors of one name apart; empty if there is none. */
+  disambiguation?: string;
   /** Its address, or null. */
   image: string | null;
   /** Null if not known. */
@@ -487,6 +500,8 @@ export interface ContributorListItem {
   last_name: string;
   /** Only with `include=slug`. */
   slug?: string;
+  /** Only with `include=disambiguation`: tells contributors of one name apart; empty if there is none. */
+  disambiguation?: string;
   /** Its address, or null. */
   image: string | null;
   /** Null if not known. */
@@ -524,6 +539,8 @@ export interface EditContributor {
   gender?: string | null;
   /** Any text, such as `author and artist`. By default `null`. */
   type?: string | null;
+  /** Tells contributors of one name apart, such as `poet, 1950`; part of the unique name. */
+  disambiguation?: string | null;
   /**
    * Addresses of web pages, http or https; an address with neither gets `https://`. Objects as in a detail are
    * accepted, too.

@@ -12,6 +12,7 @@ import {
   lock,
   mapped,
   name,
+  nameOrNone,
   optionalName,
   order,
   page,
@@ -25,7 +26,7 @@ import {
 const missing = "Contributor not found";
 const conflict = "Contributor with this Name exists already.";
 
-const includable = include("type", "public", "client");
+const includable = include("type", "public", "client", "disambiguation");
 
 export const listAdminContributors = declare("GET /admin-contributors", {
   summary: "Lists a client's contributors, unpublished ones included, with who is editing them",
@@ -49,7 +50,7 @@ export const addContributor = declare("POST /admin-contributors/add", {
   summary: "Adds a contributor, not yet published; shared by all clients unless one is named",
   permission: "add-contributors",
   query: { client: z.optional(queryId) },
-  body: { first_name: name, last_name: optionalName },
+  body: { first_name: name, last_name: optionalName, disambiguation: nameOrNone },
   creates: "/admin-contributors/id/{id}",
   response: { message: "Contributor added" },
   errors: { 409: conflict, 500: "An error occurred while adding the contributor" },
@@ -77,6 +78,7 @@ export const editContributor = declare("POST /admin-contributors/edit/{id}", {
     last_name: optionalName,
     gender: optionalName,
     type: optionalName,
+    disambiguation: nameOrNone,
     links: list(linkOrObject, linksMax),
     public: flag,
     added_aliases: list(alias),

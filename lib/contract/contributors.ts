@@ -7,7 +7,7 @@ import { catalogueOrder, include, lang, page, pathInteger, queryId, search, slug
 export const listContributors = declare("GET /contributors", {
   summary: "Lists the published contributors of a client",
   query: { lang, order: z._default(catalogueOrder, "name-asc"), search, ...page, client: queryId },
-  extensionQuery: { include: include("slug") },
+  extensionQuery: { include: include("slug", "disambiguation") },
   response: { list: "ContributorListItem", field: "contributors" },
   tags: ["contributors", "series"],
 });
@@ -15,6 +15,7 @@ export const listContributors = declare("GET /contributors", {
 export const getContributor = declare("GET /contributor/slug/{slug}", {
   summary: "Looks up a published contributor by slug",
   parameters: { slug },
+  extensionQuery: { include: include("disambiguation") },
   response: { record: "Contributor" },
   followsSlugs: true,
   errors: { 404: "Contributor not found" },

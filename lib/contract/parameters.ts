@@ -61,6 +61,8 @@ export const optionalName = mapped(z.optional(z.nullable(nameOrEmpty)), (value) 
 export const date = z
   .union([z.iso.date(), z.string().check(z.regex(/^\d{4}(?:-(?:0[1-9]|1[0-2]))?$/))])
   .check(z.refine((value) => !value.startsWith("0000")));
+/** A name that may be missing, null or empty: then it is empty. */
+export const nameOrNone = withDefault(nameOrEmpty, "");
 export const flag = withDefault(z.boolean(), false);
 
 const digits = z.string().check(z.regex(/^\d{1,16}$/));

@@ -106,6 +106,13 @@ const relations = z.array(ContributorRelation);
 const contributor = { id, first_name: z.string(), last_name: lastName };
 const adminContributor = { ...contributor, slug, image: urlOrEmpty };
 
+const disambiguation = z.optional(
+  field(
+    z.string(),
+    "Only with `include=disambiguation`: tells contributors of one name apart; empty if there is none.",
+  ),
+);
+
 /** What administrative contributors show on request. */
 const included = {
   type: z.optional(field(z.string(), "Only with `include=type`; empty if not known.")),
@@ -113,6 +120,7 @@ const included = {
   client: z.optional(
     field(z.nullable(id), "Only with `include=client`: the website that has them alone; null if all do."),
   ),
+  disambiguation,
 };
 
 export const AdminContributorListItem = z.strictObject({
@@ -136,6 +144,7 @@ export const SeriesReference = z.strictObject({ name: z.string(), slug: z.string
 export const ContributorListItem = z.strictObject({
   ...contributor,
   slug: z.optional(field(z.string(), "Only with `include=slug`.")),
+  disambiguation,
   image: urlOrNull,
   gender: possibleOrNull,
   series_count: count,
@@ -145,6 +154,7 @@ export const ContributorListItem = z.strictObject({
 export const Contributor = z.strictObject({
   ...contributor,
   slug,
+  disambiguation,
   image: urlOrNull,
   gender: possibleOrNull,
   links,

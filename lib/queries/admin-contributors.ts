@@ -1,18 +1,10 @@
-import sql, { empty, type Sql } from "sql-template-tag";
+import sql, { type Sql } from "sql-template-tag";
 import type { getAdminContributor, listAdminContributors } from "../contract/admin-contributors.ts";
 import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import { aliases, descriptions, links, listOf, relations } from "./contributors.ts";
+import { aliases, descriptions, fieldsOf, links, listOf, relations } from "./contributors.ts";
 import { imageUrl, record } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
-
-/** What the interface does not show, in the order of the response. */
-const includable = { type: sql`coalesce(type, '') as type`, public: sql`public`, client: sql`client_id as client` };
-
-const fieldsOf = (include: QueryOf<typeof getAdminContributor>["include"]): Sql =>
-  Object.entries(includable)
-    .filter(([word]) => include?.some((each) => each === word))
-    .reduce((fields, [, field]) => sql`${fields}, ${field}`, empty);
 
 /** Contributors, unpublished ones included. */
 export const list = ({ include, ...input }: Filters<typeof listAdminContributors>): ListQuery =>

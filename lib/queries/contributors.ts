@@ -48,15 +48,31 @@ export function listOf(
   };
 }
 
+/** What contributors show on request, in the order of the response. */
+const includable = {
+  slug: sql`slug`,
+  type: sql`coalesce(type, '') as type`,
+  public: sql`public`,
+  client: sql`client_id as client`,
+  disambiguation: sql`disambiguation`,
+};
+
+export type Include = readonly (keyof typeof includable)[] | undefined;
+
+/** What is included, a comma before each. */
+export const fieldsOf = (include: Include): Sql =>
+  Object.entries(includable)
+    .filter(([word]) => include?.some((each) => each === word))
+    .reduce((fields, [, field]) => sql`${fields}, ${field}`, empty);
+
 /** Published contributors. */
-export const list = ({ include = [], ...input }: Input): ListQuery =>
+export const list = ({ include, ...input }: Input): ListQuery =>
   listOf(input, {
     subject: "public contributors",
     filter: sql`public and`,
     optional: "random_series",
     fields: sql`
-      id, first_name, coalesce(last_name, '') as last_name, ${include.includes("slug") ? sql`slug,` : empty}
-      ${imageUrl(sql`image`)} as image, gender,
+      id, first_name, coalesce(last_name, '') as last_name ${fieldsOf(include)}, ${imageUrl(sql`image`)} as image, gender,
       cardinality(works.ids) as series_count,
       (
         select row_to_json(series)
@@ -128,10 +144,10 @@ const relationFields = sql`
  * A published contributor, without relations to unpublished ones, by its slug or that of one that was merged into it. A
  * null slug finds none.
  */
-export const find = (slug: string | null): Sql => sql`
+export const find = (slug: string | null, { include }: { readonly include?: Include } = {}): Sql => sql`
   select
     ${record(sql`
-      id, first_name, coalesce(last_name, '') as last_name, slug, ${imageUrl(sql`image`)} as image, gender,
+      id, first_name, coalesce(last_name, '') as last_name, slug ${fieldsOf(include)}, ${imageUrl(sql`image`)} as image, gender,
       ${links} as links, ${descriptions} as descriptions, ${aliases} as aliases, relations
     `)} as body,
     concat_ws(',', 'contributor-' || id, related_tags) as tags,

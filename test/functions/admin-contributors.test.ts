@@ -99,6 +99,70 @@ it("POST /admin-contributors/add returns 200 and adds an unpublished contributor
   expect((await add({ first_name: "Ann" }, { client: 99 })).body).toEqual(invalidParameter("client"));
 });
 
+describe("Contributors of one name", () => {
+  const [first_name, last_name, taken] = ["John", "Smith", envelope(409, "Contributor with this Name exists already.")];
+  const add = async (body = {}) =>
+    (await editor.call("admin-contributors/add", { body: { first_name, last_name, ...body } })).body;
+  const patch = async (id: number, body: object) =>
+    (
+      await editor.call("admin-contributors/edit", {
+        path: { id },
+        body,
+        headers: { "Content-Type": "application/merge-patch+json" },
+      })
+    ).body;
+
+  beforeEach(() => stack.sql`delete from contributors`);
+
+  it("are told apart by their disambiguation, which stands behind the name in the slug", async () => {
+    for (const disambiguation of ["", "poet", "poet, 1950"])
+      expect(await add({ disambiguation })).toEqual(envelope(200, "Contributor added"));
+    expect(await add({ disambiguation: null, last_name: "Smythe" })).toEqual(envelope(200, "Contributor added"));
+
+    for (const body of [{}, { disambiguation: null }, { disambiguation: " POET " }, { first_name: "JOHN" }])
+      expect(await add(body)).toEqual(taken);
+
+    const { contributors } = await get("list", { client: 1, include: "disambiguation" });
+    expect(contributors).toMatchObject([
+      { slug: "john-smith", disambiguation: "" },
+      { slug: "john-smith-poet", disambiguation: "poet" },
+      { slug: "john-smith-poet-1950", disambiguation: "poet, 1950" },
+      { slug: "john-smythe", disambiguation: "" },
+    ]);
+  });
+
+  it("cannot lose what tells them apart, and a plain edit that leaves it out empties it", async () => {
+    const { id } = await aContributor(stack.sql, { first_name, last_name, disambiguation: "poet" });
+    const shown = async () => (await get("id", { include: "disambiguation" }, id)).disambiguation;
+    const edit = async (body: object) => (await editor.call("admin-contributors/edit", { path: { id }, body })).body;
+    await patch(id, { gender: "male" });
+    expect(await shown()).toBe("poet");
+
+    const { id: other } = await aContributor(stack.sql, { first_name, last_name });
+    expect(await patch(id, { disambiguation: null })).toEqual(taken);
+    expect(await edit({ first_name, last_name })).toEqual(taken);
+    expect(await patch(other, { disambiguation: "Poet" })).toEqual(taken);
+    expect(await shown()).toBe("poet");
+
+    expect(await patch(id, { disambiguation: "painter" })).toEqual(envelope(200, "Contributor updated"));
+    expect(await shown()).toBe("painter");
+    expect(await edit({ first_name, last_name: "Jones" })).toEqual(envelope(200, "Contributor updated"));
+    expect(await shown()).toBe("");
+  });
+
+  it("are shown with it on request, by public endpoints, too", async () => {
+    const { slug } = await aContributor(stack.sql, { first_name, last_name, disambiguation: "poet", public: true });
+    const detail = async (query: Query) => (await stack.call("contributor/slug", { path: { slug }, query })).body;
+    const list = async (query: Query) =>
+      (await stack.call("contributors/list", { query: { client: 1, ...query } })).body.contributors[0];
+
+    for (const read of [detail, list]) {
+      expect(await read({ include: "disambiguation" })).toEqual({ ...(await read({})), disambiguation: "poet" });
+      expect(await read({})).not.toHaveProperty("disambiguation");
+    }
+  });
+});
+
 describe("POST /admin-contributors/edit/{id}", () => {
   const edit = ({ id }: Entry, body: object) =>
     editor.call("admin-contributors/edit", { path: { id }, body: { first_name: name(), ...body } });

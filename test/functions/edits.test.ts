@@ -163,13 +163,14 @@ describe("Random merge patches, one after the other,", () => {
         last_name: emptiable,
         gender: emptiable,
         type: emptiable,
+        disambiguation: emptiable,
         public: flag,
         links: fc.option(fc.subarray(["https://a.example/x", "https://b.example/y?c=d"])),
         added_aliases: few(alias),
         added_descriptions: few(fc.record({ description: name, language, source: word })),
         added_relations: few(fc.record({ relation_id: fc.constantFrom(...others), relation_type: name })),
       };
-      return { id, others, fields, query: { include: "type,public" } };
+      return { id, others, fields, query: { include: "type,public,disambiguation" } };
     },
     users: async () => {
       const [{ id }, other] = [await aUser(stack.sql), await aUser(stack.sql)];

@@ -63,6 +63,8 @@ const names: readonly Field[] = [
   field("admin-permissions/edit", "name", 255, missingParameters),
   field("admin-contributors/add", "first_name", 255, missingParameters),
   field("admin-contributors/add", "last_name", 255),
+  field("admin-contributors/add", "disambiguation", 255),
+  field("admin-contributors/edit", "disambiguation", 255),
   field("admin-contributors/edit", "first_name", 255, missingParameters),
   field("admin-contributors/edit", "last_name", 255),
   field("admin-contributors/edit", "gender", 255),
@@ -324,7 +326,7 @@ describe.each([
       insert into contributors (first_name, last_name, slug, public)
       select name, ${longestName}, 'other-' || gen_random_uuid(), true
       from unnest(${numbered(100, uniqueName)}::text[]) as name
-      on conflict (identity_key(first_name), identity_key(last_name)) do update set public = true
+      on conflict (identity_key(first_name), identity_key(last_name), identity_key(disambiguation)) do update set public = true
       returning id
     `;
     const description = { description: longestOf(character, 20_000), language: longestName, source: longestName };

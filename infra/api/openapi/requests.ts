@@ -32,6 +32,8 @@ const meanings: Readonly<Record<string, string>> = {
   to: "The page of the panel to come back to: a path on its origin, such as `/users?page=2`.",
   gender: "Any text, such as `female`.",
   type: "Any text, such as `author and artist`.",
+  disambiguation:
+    "Beyond the interface: tells contributors of one name apart, such as `poet, 1950`; part of the unique name.",
   public: "Whether public endpoints show the contributor.",
   links:
     "Addresses of web pages, http or https; an address with neither gets `https://`. Objects as in a detail are accepted, too.",

@@ -14,6 +14,7 @@ create table contributors (
   public boolean not null default false,
   first_name text not null check (first_name <> ''),
   last_name text,
+  disambiguation text not null default '', -- Tells contributors of one name apart
   name_key text not null generated always as (name_key(first_name || coalesce(' ' || last_name, ''))) stored collate "C",
   slug text not null constraint contributors_slug_key unique,
   gender text,
@@ -36,7 +37,9 @@ create table contributors (
   external_id text -- The id of the record in the files that an operator imports
 );
 
-create unique index contributors_name_key on contributors (identity_key(first_name), identity_key(last_name));
+create unique index contributors_name_key on contributors (
+  identity_key(first_name), identity_key(last_name), identity_key(disambiguation)
+);
 
 create unique index contributors_external_id_key on contributors (external_id) where external_id is not null;
 

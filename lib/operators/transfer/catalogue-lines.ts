@@ -157,6 +157,7 @@ export const kinds = {
     public: or(meaning(z.boolean(), "true or false"), false),
     first_name: z.optional(name),
     last_name: orNull(nameOrEmpty),
+    disambiguation: or(nameOrEmpty, ""),
     gender: orNull(nameOrEmpty),
     type: orNull(nameOrEmpty),
     image: orNull(imageKey),
@@ -214,7 +215,14 @@ export function storedLine({ kind, ...fields }: CatalogueLine) {
   });
   return {
     table_name: table,
-    made: "externalId" in fields ? slugOf([nameOf(fields), ...latinAliasesOf(fields)], kind) : undefined,
+    made:
+      "externalId" in fields
+        ? slugOf(
+            [nameOf(fields), ...latinAliasesOf(fields)],
+            kind,
+            "disambiguation" in fields ? fields.disambiguation : "",
+          )
+        : undefined,
     object: rowOf(columns, fields),
     lists: Object.fromEntries(elements),
   };

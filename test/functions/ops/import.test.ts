@@ -205,6 +205,11 @@ describe("A line is refused, and the others are done:", () => {
     [contributor("new"), "first_name", "a new record needs it"],
     [somebody({ first_name: "OSAMU", last_name: "tezuka " }), "first_name", "another contributor has this name"],
     [contributor("c2", { first_name: "Osamu", last_name: "Tezuka" }), "first_name", "another contributor has"],
+    [
+      contributor("c2", { first_name: "Osamu", last_name: "Tezuka", disambiguation: "" }),
+      "first_name",
+      "another contributor has",
+    ],
     [somebody({ slug: "tezuka" }), "slug", another],
     [house({ slug: "kodansha" }), "slug", another],
     [contributor("c1", { slug: "other" }), "slug", "expected the slug that the record has"],

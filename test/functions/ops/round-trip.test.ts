@@ -115,6 +115,7 @@ const catalogues = fc
       // No two contributors may have the same name.
       first_name: nameText.map((each) => `${each} ${externalId}`),
       last_name: optional,
+      disambiguation: optional,
       gender: optional,
       type: optional,
       image: imageKey,

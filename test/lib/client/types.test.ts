@@ -38,7 +38,7 @@ const cases: readonly (readonly [expression: string, problem?: string])[] = [
   [`(await colophon.all(${withSlugs}))[0]?.slug.length`],
   [`(await colophon.pages(${withSlugs}).next()).value?.contributors[0]?.slug.length`],
   [`(await colophon.queryOptions(${withSlugs}).queryFn()).contributors[0]?.slug.length`],
-  [`colophon.GET(${withSlugs.replace("slug", "slog")})`, `Type '"slog"' is not assignable to type '"slug"'`],
+  [`colophon.GET(${withSlugs.replace("slug", "slog")})`, `Type '"slog"' is not assignable to type 'Selection<`],
   [`${detail('{ include: "public,client" }')}?.public.valueOf()`],
   [`${detail('{ include: "public,client" }')}?.client?.toFixed()`],
   [`${detail('{ include: "public,client" }')}?.type.length`, "possibly 'undefined'"],
@@ -72,7 +72,7 @@ const hovers = [
   ],
   [showContributor, "GET", 'Failure<404, "Contributor not found">'],
   ['colophon.GET("/session")', "GET", "Needs a session."],
-  [`colophon.GET(${withSlugs})`, "include", 'ListContributorsQuery.include?: "slug"'],
+  [`colophon.GET(${withSlugs})`, "include", 'ListContributorsQuery.include?: Selection<"disambiguation" | "slug">'],
   [`colophon.GET(${withSlugs})`, "include", "Further fields to show"],
   [
     'colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, patch: { public: true } })',
