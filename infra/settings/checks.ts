@@ -1,8 +1,7 @@
 import { getDomain } from "tldts";
-import { type Declaration, isNavigation, isPublicRecord } from "../../lib/contract/declare.ts";
-import { endpoints } from "../../lib/contract/endpoints.ts";
-import { routedEndpoints } from "../api/document.ts";
-import { isWhole } from "../api/whole-lists.ts";
+import { limitedRoles } from "../build/database-role.ts";
+import { reservedConcurrency } from "./concurrency.ts";
+import { connectionsNeeded, connectionsOf } from "./connections.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import type { DatabaseSettings, Settings, StageSettings } from "./schema.ts";
 
@@ -17,7 +16,9 @@ interface Issue {
 /** What CloudFormation cannot see, or would see only when half of a deployment is done: money, data and access. */
 export const issuesOf = (settings: Settings): Issue[] => [
   ...issuesAt([], checksOfAll(settings)),
-  ...settings.databases.flatMap((each, index) => issuesAt(["databases", index], checksOfDatabase(each))),
+  ...settings.databases.flatMap((each, index) =>
+    issuesAt(["databases", index], { ...checksOfDatabase(each), ...checksOfConnections(settings, each) }),
+  ),
   ...settings.stages.flatMap((each, index) =>
     issuesAt(["stages", index], { ...checksOfStage(settings, each), ...checksOfSignIn(settings, each) }),
   ),
@@ -76,6 +77,18 @@ function checksOfDatabase(settings: DatabaseSettings): Checks {
   };
 }
 
+/** Functions that may run at once must get connections, or they would be 503 while the database has room. */
+function checksOfConnections({ stages }: Settings, database: DatabaseSettings): Checks {
+  const own = stages.filter((stage) => stage.database === database.name);
+  return Object.fromEntries(
+    limitedRoles.map((role) => {
+      const [needed, allowed] = [connectionsNeeded(role, own), connectionsOf(role, database)];
+      const message = `functions that log in as ${role} may hold ${needed} connections, and get ${allowed}: raise it, or lower concurrent`;
+      return [`capacityMax: ${message}`, needed > allowed];
+    }),
+  );
+}
+
 function checksOfStage({ account, databases }: Settings, stage: StageSettings): Checks {
   const { uploads, imageCertificate, imageBackupRegion, smoke, edge } = stage;
   const database = databases.find(({ name }) => name === stage.database);
@@ -118,30 +131,3 @@ function checksOfSignIn({ account }: Settings, { signIn, edge, domain, allowedOr
 
 /** The domain whose hosts are one site for browsers: they have the same list of the suffixes under which others register. */
 const siteOf = (host: string) => getDomain(host, { allowPrivateDomains: true }) ?? host;
-
-/** The reserved concurrency of an endpoint's function, if it has one: visitors leave room for the panel. */
-export function concurrencyOf(declaration: Declaration, stage: StageSettings): number | null {
-  if (isWhole(declaration)) return stage.streams.concurrent && stage.streams.wholeConcurrent;
-  if ("list" in declaration.response) return stage.streams.concurrent;
-  if (isPublicRecord(declaration)) return stage.publicRecords.concurrent;
-  // An image may take seconds.
-  if (declaration.needsFileService) return stage.uploads ? stage.images.concurrent : null;
-  // The provider decides how long it takes, and strangers how often it is asked.
-  return isNavigation(declaration) ? (stage.signIn?.concurrent ?? null) : null;
-}
-
-/**
- * The reserved concurrency of `ops-invalidate`, if there is an edge: for one run, for those that find it at work and end
- * at once, and for operators. None in an account that has too little for what visitors read.
- */
-export const invalidationsAtOnce = ({ edge, publicRecords }: StageSettings): number | null =>
-  edge && publicRecords.concurrent !== null ? 5 : null;
-
-/** The reserved concurrency of all functions of these stages. */
-export const reservedConcurrency = (stages: readonly StageSettings[]): number =>
-  stages
-    .flatMap((stage) => [
-      invalidationsAtOnce(stage),
-      ...routedEndpoints(endpoints, stage).map((each) => concurrencyOf(each, stage)),
-    ])
-    .reduce<number>((sum, each) => sum + (each ?? 0), 0);

@@ -2,7 +2,7 @@ import { CfnOutput, Duration, type Stack } from "aws-cdk-lib";
 import { CfnAccount } from "aws-cdk-lib/aws-apigateway";
 import { CfnBudget } from "aws-cdk-lib/aws-budgets";
 import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
-import { reservedConcurrency } from "../settings/checks.ts";
+import { reservedConcurrency } from "../settings/concurrency.ts";
 import type { AccountSettings, Settings } from "../settings/schema.ts";
 import { Alarms } from "./shared/alarms.ts";
 import { makeServiceRole } from "./shared/role.ts";

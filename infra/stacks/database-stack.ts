@@ -6,6 +6,7 @@ import { CfnEventSubscription } from "aws-cdk-lib/aws-rds";
 import { CfnRotationSchedule } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import type { Packaged } from "../build/package.ts";
+import { connectionsWatched } from "../settings/connections.ts";
 import type { DatabaseSettings } from "../settings/schema.ts";
 import { transferBucketOf } from "../settings/transfer-bucket.ts";
 import { addBackupCopies } from "./database/backups.ts";
@@ -26,13 +27,6 @@ const slowStatements = `filter @message like /duration: |still waiting for |canc
 | display @timestamp, milliseconds, @message`;
 
 const rotationDays = 30;
-
-/**
- * PostgreSQL's `max_connections`, which Aurora derives from the largest capacity, and bounds for one that can shrink to
- * half an ACU or pause (Aurora, "Maximum connections for Aurora Serverless v2").
- */
-const connectionsMax = ({ capacityMin, capacityMax }: DatabaseSettings) =>
-  Math.min(capacityMin <= 0.5 ? 2_000 : 5_000, Math.floor((capacityMax * 2 * 1024 ** 3) / 9_531_392));
 
 export interface DatabaseProps {
   /** Operators' functions of this database, and the one by which CloudFormation runs the migrations. */
@@ -131,8 +125,8 @@ function addAlarms(
   alarms.add("connections", {
     metric: database.metricDatabaseConnections({ statistic: Stats.MAXIMUM }),
     impact:
-      "Requests are about to fail with 503, because PostgreSQL accepts no more connections: the Data API opens one for each statement that runs at once. Look for statements that wait for a lock.",
-    threshold: Math.floor(0.8 * connectionsMax(settings)),
+      "Half of PostgreSQL's connections are open. The Data API opens one for each statement that runs; a login that has all of its share gets 503. Look for statements that wait for a lock.",
+    threshold: connectionsWatched(settings),
   });
   if (settings.standby) {
     alarms.add("standby-missing", {

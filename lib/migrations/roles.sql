@@ -6,10 +6,10 @@
 -- The statements of a transaction follow one another within milliseconds. Reads that take an edit lock write, by the
 -- functions that open a record. So `colophon_reader` is not read-only by default.
 --
--- The Data API keeps sessions of its own, as many as there are calls at the same time. Even the smallest cluster has
--- 189 connections (1 ACU). When one login holds all that it may, by its password or by calls that hang, the others need
--- connections, too. So `colophon_public` has 99 less than the cluster: 75 for changes that all wait for a lock, and 24
--- for administrative reads, operators, sign-ins, and what PostgreSQL and RDS reserve. The database is busy long before.
+-- The Data API keeps sessions of its own, as many as there are calls at the same time. A statement holds one until it
+-- ends, also when its caller has given up. The last column is the percentage of the server's connections that a login
+-- may have; together they leave 5 % to the owner and to RDS. So a login that has all of its connections, by its
+-- password or by calls that hang, takes none from the others. infra/settings/connections.ts reads these numbers.
 
 -- By default everybody may connect to a database and create temporary tables in it.
 do $$
@@ -21,12 +21,12 @@ do $$
       select *
       from (
         values
-          ('colophon_public', true, '12s', 90),
-          ('colophon_reader', false, '12s', 75),
-          ('colophon_editor', false, '25s', 75),
-          ('colophon_operator', false, '45s', 30),
-          ('colophon_signer', false, '25s', 20)
-      ) as settings (name, is_read_only, statement_timeout, connections)
+          ('colophon_public', true, '12s', 50),
+          ('colophon_reader', false, '12s', 20),
+          ('colophon_editor', false, '25s', 15),
+          ('colophon_operator', false, '45s', 5),
+          ('colophon_signer', false, '25s', 5)
+      ) as settings (name, is_read_only, statement_timeout, share)
     loop
       execute format('revoke connect, temporary on database %I from %I', current_database(), role.name);
       execute format('grant connect on database %I to %I', current_database(), role.name);
@@ -38,7 +38,11 @@ do $$
       end if;
       execute format('alter role %I set statement_timeout = %L', role.name, role.statement_timeout);
       execute format('alter role %I set idle_in_transaction_session_timeout = %L', role.name, '10s');
-      execute format('alter role %I connection limit %s', role.name, role.connections);
+      execute format(
+        'alter role %I connection limit %s',
+        role.name,
+        cast(current_setting('max_connections') as integer) * role.share / 100
+      );
     end loop;
   end
 $$;

@@ -72,7 +72,7 @@ async function start({ run }: Programs, directory: string, fixedPort: number | u
       listen_addresses: "127.0.0.1",
       unix_socket_directories: "",
       cluster_name: `${starterPrefix}${process.pid}`,
-      max_connections: 200,
+      max_connections: 500,
       ...(durable ? {} : { fsync: "off", full_page_writes: "off", synchronous_commit: "off" }),
     };
     const options = Object.entries(settings).map(([name, value]) => `-c ${name}='${value}'`);

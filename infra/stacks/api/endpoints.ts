@@ -4,7 +4,7 @@ import { Construct } from "constructs";
 import { type Declaration, functionName, isCacheable, isPublicRecord } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { isServed, routedEndpoints } from "../../api/document.ts";
-import { concurrencyOf } from "../../settings/checks.ts";
+import { concurrencyOf } from "../../settings/concurrency.ts";
 import type { StageSettings } from "../../settings/schema.ts";
 import { notifyingEdge } from "../edge/edge-invalidation.ts";
 import { bufferedTimeout, type GivenResource, publicRecordTimeout } from "../shared/service-function.ts";

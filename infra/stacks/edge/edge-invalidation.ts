@@ -2,7 +2,7 @@ import { Duration, type Stack } from "aws-cdk-lib";
 import type { Distribution } from "aws-cdk-lib/aws-cloudfront";
 import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
-import { invalidationsAtOnce } from "../../settings/checks.ts";
+import { invalidationsAtOnce } from "../../settings/concurrency.ts";
 import type { EdgeSettings } from "../../settings/schema.ts";
 import type { Stage } from "../api/stage.ts";
 import type { Resource } from "../shared/service-function.ts";

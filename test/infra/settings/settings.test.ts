@@ -26,7 +26,7 @@ const none = { concurrent: null };
 const mayReserve = [0, 1].flatMap((at) => ["streams", "publicRecords", "images"].map((each) => `stages.${at}.${each}`));
 const second = { ...prod, name: "second" };
 const { imageCertificate: _, imageBackupRegion: __, edge: ___, signIn: ____, ...direct } = second;
-const website = { ...direct, name: "website", uploads: false };
+const website = { ...direct, name: "website", uploads: false, publicRecords: {} };
 const numberOf = (isOfKind: (declaration: Declaration) => unknown) => endpoints.filter(isOfKind).length;
 /** What the stages reserve by these settings: by default 5 for a list and for an image, 20 for a public record. */
 const reserved =
@@ -69,7 +69,7 @@ describe("Settings", () => {
     ["a cookie for other sites where the API has no domain", { ...noEdge, ...inSignIn({ sameSite: "none" }) }],
     [
       "several stages on one database, one of them with uploads",
-      { "stages.2": website, "account.concurrency": 10_000 },
+      { "stages.2": website, "account.concurrency": 10_000, "databases.1.capacityMax": 16 },
     ],
     ["all of the account's concurrency but for a hundred functions", reserving(reserved + 100)],
     [
@@ -94,6 +94,11 @@ describe("Settings", () => {
       "a database pauses exactly when its capacityMin is 0",
       { "databases.1.pausesAfterMinutes": 10 },
       { "databases.0.pausesAfterMinutes": undefined },
+    ],
+    // Of 189 connections the public login has 94, and its functions may hold 200: 4 lists and 4 records of 5 and 20.
+    [
+      "databases.0.capacityMax: functions that log in as public may hold 200 connections, and get 94",
+      { "databases.0.capacityMax": 1 },
     ],
     // Data.
     ["stages.1.imageBackupRegion: copies of images in", { "stages.1.imageBackupRegion": "eu-central-1" }],

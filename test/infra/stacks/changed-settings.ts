@@ -39,6 +39,7 @@ export const changed = settingsSchema.parse({
     qualifier: `col${each.name}`,
     backupRegion: lost,
     backupRetentionDays: 14,
+    capacityMax: 8,
     isProtected: true,
     mayBeEmpty: true,
     ...(each.name === "dev"

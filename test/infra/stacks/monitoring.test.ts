@@ -132,8 +132,8 @@ it.each(settings.databases)("Database $name alarms on failed migrations and on l
   const migrator = template.find(alarm("migration-failed").Dimensions[0].Value).Properties;
 
   expect(alarm("at-capacity")).toMatchObject({ MetricName: "ACUUtilization", Threshold: 95 });
-  // Four fifths of what Aurora allows one of 2 and one of 8 ACU.
-  const Threshold = { 2: 360, 8: 1_441 }[capacityMax];
+  // Half of what Aurora allows one of 2 and one of 8 ACU.
+  const Threshold = { 2: 200, 8: 834 }[capacityMax];
   expect(alarm("connections")).toMatchObject({ MetricName: "DatabaseConnections", Threshold });
   expect(migrator.FunctionName).toBe(`colophon-${name}-ops-migrate-on-deploy`);
 });

@@ -136,7 +136,6 @@ describe("The database", () => {
     );
   });
 
-  // Two roles that have all of their connections leave 24 of the 189 of the smallest cluster to the others.
   it("limits what sessions of each role may do by mistake", async () => {
     const settings = await stack.sql`
       select rolname as role, rolconnlimit as connections, array_to_string(setconfig, ' ') as settings
@@ -145,13 +144,15 @@ describe("The database", () => {
       order by rolname
     `;
 
+    const [server] = await stack.sql`select current_setting('max_connections')::int as connections`;
+    const share = (percent: number) => Math.floor((server?.connections * percent) / 100);
     const idle = "idle_in_transaction_session_timeout=10s";
     expect(settings.map(Object.values)).toEqual([
-      ["colophon_editor", 75, `statement_timeout=25s ${idle}`],
-      ["colophon_operator", 30, `statement_timeout=45s ${idle}`],
-      ["colophon_public", 90, `default_transaction_read_only=on statement_timeout=12s ${idle}`],
-      ["colophon_reader", 75, `statement_timeout=12s ${idle}`],
-      ["colophon_signer", 20, `statement_timeout=25s ${idle}`],
+      ["colophon_editor", share(15), `statement_timeout=25s ${idle}`],
+      ["colophon_operator", share(5), `statement_timeout=45s ${idle}`],
+      ["colophon_public", share(50), `default_transaction_read_only=on statement_timeout=12s ${idle}`],
+      ["colophon_reader", share(20), `statement_timeout=12s ${idle}`],
+      ["colophon_signer", share(5), `statement_timeout=25s ${idle}`],
     ]);
   });
 });
