@@ -322,7 +322,10 @@ export interface GetContributorQuery {
 export interface ListWorksQuery extends PageQuery {
   /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
-  /** The language of `alias` and `description`, by its English name or two-letter code. By default `English`. */
+  /**
+   * The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in
+   * itself. By default `English`.
+   */
   user_lang?: string;
   /** The website whose catalogue is read. */
   client: number;
@@ -344,7 +347,10 @@ export interface ListPublicationsQuery extends PageQuery {
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /** The website whose catalogue is read. */
   client: number;
-  /** The language of `alias` and `description`, by its English name or two-letter code. By default `English`. */
+  /**
+   * The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in
+   * itself. By default `English`.
+   */
   user_lang?: string;
 }
 

@@ -1,22 +1,147 @@
-let names: ReadonlyMap<string, string> | undefined;
-
-/**
- * The English name of a language, by its two-letter code or its name in any case: `de` and `german` both give `German`.
- * A name that is not known stays as it is. ICU's table takes longer to load than the rest of a function, so only the
- * first language loads it.
+/*
+ * Languages (README.md, "Languages"): a record has the English name of one. A text names it by a BCP 47 tag, by a code of
+ * three letters (ISO 639-2 and 639-3), or by its name in English or in itself. ICU, which Node.js contains, knows tags and
+ * names; its tables take longer to load than the rest of a function, so only what is not plain English loads them.
  */
-export function language(nameOrCode: string): string {
-  names ??= languageNames();
-  return names.get(nameOrCode.toLowerCase()) ?? nameOrCode;
+
+/** Languages whose names ICU has in English. */
+const codes =
+  "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en " +
+  "eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja " +
+  "jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb " +
+  "nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq " +
+  "sr ss st su sv sw ta te tg th ti tk tn to tr ts tt ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu ace ach ada " +
+  "ady aeb afh agq ain akk akz ale aln alt ang ann anp arc arn aro arp arq ars arw ary arz asa ase ast atj avk awa " +
+  "bal ban bar bas bax bbc bbj bej bem bew bez bfd bfq bgc bgn bho bik bin bjn bkm bla blo blt bpy bqi bra brh brx " +
+  "bss bua bug bum byn byv cad car cay cch ccp ceb cgg chb chg chk chm chn cho chp chr chy cic ckb clc cop cps crg " +
+  "crh crj crk crl crm crr crs csb csw dak dar dav del den dgr din dje doi dsb dtp dua dum dyo dyu dzg ebu efi egl " +
+  "egy eka elx enm esu ewo ext fan fil fit fon frc frm fro frp frr frs fur gaa gag gan gay gba gbz gez gil glk gmh " +
+  "goh gon gor got grb grc gsw guc gur guz gwi hai hak haw hax hif hil hit hmn hnj hsb hsn hup hur iba ibb ikt ilo " +
+  "inh izh jam jbo jgo jmc jpr jrb jut kaa kab kac kaj kam kaw kbd kbl kcg kde kea kek ken kfo kgp kha kho khq khw " +
+  "kiu kkj kln kmb koi kok kos kpe krc kri krj krl kru ksb ksf ksh kum kut kwk kxv lad lag lah lam lez lfn lij lil " +
+  "liv lkt lmo lol lou loz lrc lsm ltg lua lui lun luo lus luy lzh lzz mad maf mag mai mak man mas mde mdf mdr men " +
+  "mer mfe mga mgh mgo mic min mnc mni moe moh mos mrj mua mul mus mwl mwr mwv mye myv mzn nan nap naq nds new nia " +
+  "niu njo nmg nnh nog non nov nqo nso nus nwc nym nyn nyo nzi ojb ojc ojs ojw oka osa ota pag pal pam pap pau pcd " +
+  "pcm pdc pdt peo pfl phn pis pms pnt pon pqm prg pro quc qug raj rap rar rgn rhg rif rof rom rtm rue rug rup rwk " +
+  "sad sah sam saq sas sat saz sba sbp scn sco sdc sdh see seh sei sel ses sga sgs shi shn shu sid slh sli sly sma " +
+  "smj smn sms snk sog srn srr ssy stq str suk sus sux swb syc syr szl tce tcy tem teo ter tet tgx tht tig tiv tkl " +
+  "tkr tlh tli tly tmh tog tok tpi tru trv trw tsd tsi ttm ttt tum tvl twq tyv tzm udm uga umb vai vec vep vls vmf " +
+  "vmw vot vro vun wae wal war was wbp wuu xal xmf xnr xog yao yap yav ybb yrl yue zap zbl zea zen zgh zun zxx zza";
+
+/** Kinds of a language that have a name of their own, as Brazilian Portuguese. */
+const varieties =
+  "ar-001 de-AT de-CH en-AU en-CA en-GB en-US es-419 es-ES es-MX fa-AF fr-CA fr-CH nl-BE pt-BR pt-PT ro-MD sr-Latn sr-ME " +
+  "sw-CD zh-Hans zh-Hant";
+
+const scripts = "Adlm Arab Beng Cyrl Deva Guru Hans Hant Hebr Jpan Kore Latn Mong Mtei Nkoo Olck Orkh Telu Tfng Vaii";
+
+/** The English name of the language that a text names; a name that is not known stays as it is. */
+export function language(text: string): string {
+  if (isEnglish(text)) return english;
+  const tag = tagOf(text);
+  return tag === undefined ? text : nameOf(tag);
 }
 
-function languageNames(): ReadonlyMap<string, string> {
-  const display = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
-  const letters = [..."abcdefghijklmnopqrstuvwxyz"];
-  const codes = letters.flatMap((first) => letters.map((second) => first + second));
-  const known = codes.flatMap((code) => {
-    const name = display.of(code);
-    return name === undefined ? [] : [[code, name] as const, [name.toLowerCase(), name] as const];
+/** The BCP 47 tag of a language by its name, as for the attribute `lang` of HTML; empty if it is not known. */
+export const languageCode = (name: string): string => (isEnglish(name) ? "en" : (tagOf(name) ?? ""));
+
+/**
+ * The languages of which a reader wants the first that there is: the one that the text names, the same in its script, the
+ * language alone, what is usually meant by that (Brazilian Portuguese by Portuguese), and English.
+ */
+export function languagesFor(text: string): readonly string[] {
+  const fallback = [english, "American English"];
+  if (isEnglish(text)) return fallback;
+  const tag = tagOf(text);
+  if (tag === undefined) return [text, ...fallback];
+  const { language, script } = new Intl.Locale(maximal(tag));
+  const inScript = script ? [`${language}-${script}`] : [];
+  const isUsual = (each: string) => maximal(each) === maximal(language);
+  const others = inScript.filter((each) => !isUsual(each)).map(shortest);
+  const chosen = [tag, ...others, language, ...varietiesOf(language).filter(isUsual)];
+  return [...new Set([...chosen.map(nameOf), ...fallback])];
+}
+
+const english = "English";
+const isEnglish = (text: string) => text.toLowerCase() === "english";
+
+let names: Intl.DisplayNames | undefined;
+let tags: ReadonlyMap<string, string> | undefined;
+let parts: ReadonlyMap<string, string> | undefined;
+
+function nameOf(tag: string): string {
+  names ??= new Intl.DisplayNames("en", { type: "language", fallback: "none" });
+  return names.of(tag) ?? "";
+}
+
+/** With the script and the region that a tag leaves out. */
+const maximal = (tag: string) => new Intl.Locale(tag).maximize().baseName;
+
+const varietiesOf = (language: string) => varieties.split(" ").filter((variety) => variety.startsWith(`${language}-`));
+
+/** The tag without what goes without saying: `de` for de-DE, `zh-Hant` for zh-Hant-TW. A variety keeps its name. */
+function shortest(tag: string): string {
+  const { language, script, region } = new Intl.Locale(tag);
+  if (!script && !region) return language;
+  const whole = [language, script, region].filter(Boolean).join("-");
+  const max = new Intl.Locale(whole).maximize();
+  const shorter = [max.script, max.region].flatMap((part) => (part ? [`${language}-${part}`] : []));
+  return [...varietiesOf(language), language, ...shorter].find((each) => maximal(each) === max.baseName) ?? whole;
+}
+
+function tagOf(text: string): string | undefined {
+  // Ga, Kom and Oji-Cree are names of languages, and tags of others.
+  const tag = /^[A-Z][a-z]/.test(text) ? undefined : tagIn(text);
+  if (tag !== undefined) return tag;
+  tags ??= tagsByName();
+  return tags.get(keyOf(text)) ?? tagInParts(text, tags) ?? tagIn(text);
+}
+
+/** The tag that the text is, with the separators of POSIX, too, and with extended languages as those of RFC 5646, 2.2.2. */
+function tagIn(text: string): string | undefined {
+  if (!/^[a-z]{2,3}(?:[-_][a-z\d]{1,8})*$/i.test(text)) return undefined;
+  try {
+    const tag = text.replaceAll("_", "-").replace(/^[a-z]{2,3}-(?=[a-z]{3}(?:-|$))/i, "");
+    const { language, baseName } = new Intl.Locale(tag);
+    return [shortest(baseName), language].find((each) => nameOf(each) !== "");
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** Names compare without case and accents. */
+const keyOf = (name: string) =>
+  name
+    .normalize("NFKD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .toLowerCase();
+
+/** English names are last, so they win: one language may be called in itself as another one is in English. */
+function tagsByName(): ReadonlyMap<string, string> {
+  const known = `${codes} ${varieties}`.split(" ");
+  const own = Intl.DisplayNames.supportedLocalesOf(known).map((tag) => {
+    const name = new Intl.DisplayNames(tag, { type: "language" }).of(tag);
+    return [name ?? tag, tag] as const;
   });
-  return new Map(known);
+  const inEnglish = known.map((tag) => [nameOf(tag), tag] as const);
+  return new Map([...own, ...inEnglish].map(([name, tag]) => [keyOf(name), tag]));
+}
+
+/** The tag of a name such as `Uzbek (Cyrillic)` or `Chinese (Traditional, Macao SAR China)`. */
+function tagInParts(text: string, byName: ReadonlyMap<string, string>): string | undefined {
+  const [, language = "", inParentheses = ""] = /^(.+) \((.+)\)$/.exec(text) ?? [];
+  const tag = byName.get(keyOf(language));
+  if (tag === undefined) return undefined;
+  parts ??= partsByName();
+  const known = inParentheses.split(", ").map((part) => parts?.get(keyOf(part)));
+  return known.includes(undefined) ? undefined : tagIn([tag, ...known].join("-"));
+}
+
+/** Scripts and regions by what they are called behind the name of a language. */
+function partsByName(): ReadonlyMap<string, string> {
+  const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+  const regions = letters.flatMap((first) => letters.map((second) => first + second));
+  const all = [...scripts.split(" "), ...regions, "001", "150", "419"];
+  return new Map(all.reverse().map((part) => [keyOf(nameOf(`ja-${part}`).slice("Japanese (".length, -1)), part]));
 }

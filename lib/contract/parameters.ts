@@ -40,7 +40,7 @@ export const nameOrEmpty = z.string().check(
 );
 export const name = nameOrEmpty.check(z.minLength(1));
 
-/** A language by its English name, in any case, or its two-letter code. */
+/** A language by a tag, a code, or its name in English or in itself. */
 export const languageName = mapped(name, language);
 
 /** A contributor's description. */
@@ -119,8 +119,4 @@ export const include = <const Words extends readonly [string, ...string[]]>(...w
   );
 /** A detail without its edit lock. */
 export const lock = z.optional(z.enum(["none"]));
-/** Languages compare regardless of case, so only a code needs its name. */
-export const userLanguage = z._default(
-  mapped(nonEmptyText, (text) => (text.length === 2 ? language(text) : text)),
-  "English",
-);
+export const userLanguage = z._default(nonEmptyText, "English");

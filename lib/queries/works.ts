@@ -1,6 +1,7 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { listWorks } from "../contract/contributors.ts";
 import type { Filters } from "../contract/declare.ts";
+import { languagesFor } from "../contract/languages.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
 import { catalogueOrders, pageOfFound } from "./fragments/lists.ts";
@@ -10,7 +11,8 @@ export type WorksInput = Filters<typeof listWorks>;
 
 /**
  * The series in a client's scope that belong to a contributor or publisher; none if that one is out of the scope. Alias
- * and description are in the requested language, else in English; else they are the series' name, and any description.
+ * and description are in the requested language, else in a wider one, else in English; else they are the series' name, and
+ * any description.
  * The volume is the first with a cover (lib/contract/README.md, "Languages").
  * @param makers a table `maker` of contributors or publishers, joined to a table `link` with the ids of their series
  * @param moreFields of each record, a comma after each
@@ -18,10 +20,11 @@ export type WorksInput = Filters<typeof listWorks>;
 export function relatedWorks(
   makers: Sql,
   id: number | null,
-  { client, search, order, user_lang: language }: WorksInput,
+  { client, search, order, user_lang }: WorksInput,
   moreFields: Sql = empty,
 ): ListQuery {
   const { column, by } = catalogueOrders[order];
+  const rank = rankOf(languagesFor(user_lang));
   return {
     found: sql`
       select series.id, series.${column} as key, series.name, series.slug, series.type, series.origin
@@ -38,9 +41,9 @@ export function relatedWorks(
     page: (batch) => sql`
       select
         id, name, slug, type, origin,
-        coalesce(${localised(sql`name`, sql`series_aliases`, inLanguage(language), language)}, name) as alias,
+        coalesce(${localised(sql`name`, sql`series_aliases`, sql`${rank} is not null`, rank)}, name) as alias,
         ${moreFields}
-        coalesce(${localised(sql`description`, sql`series_descriptions`, sql`true`, language)}, '') as description,
+        coalesce(${localised(sql`description`, sql`series_descriptions`, sql`true`, rank)}, '') as description,
         ${tags} as tags,
         (
           select ${record(sql`
@@ -57,15 +60,17 @@ export function relatedWorks(
   };
 }
 
-const inLanguage = (language: string): Sql => sql`name_key(language) in (name_key(${language}::text), 'english')`;
+/** The place of a row's language among these, which are one parameter; null if it is none of them. */
+const rankOf = (languages: readonly string[]): Sql =>
+  sql`array_position(string_to_array(name_key(${languages.join("|")}::text), '|'), name_key(language))`;
 
-/** The text in this language, else the English one, else the oldest one; the filter applies to all. */
-const localised = (column: Sql, table: Sql, filter: Sql, language: string): Sql => sql`
+/** The text in the first of the languages, else the oldest one; the filter applies to all. */
+const localised = (column: Sql, table: Sql, filter: Sql, rank: Sql): Sql => sql`
   (
     select ${column}
     from ${table}
     where series_id = series.id and ${filter}
-    order by name_key(language) = name_key(${language}::text) desc, name_key(language) = 'english' desc, id
+    order by ${rank}, id
     limit 1
   )
 `;

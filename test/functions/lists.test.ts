@@ -148,6 +148,16 @@ describe.each([
     // A name in another language says less than the series' own.
     ["German", ["French"], "Ring", "French"],
     ["Klingon", [], "Ring", ""],
+    ["de-DE", ["English", "German"], "German", "German"],
+    ["de_AT", ["English", "German", "Austrian German"], "Austrian German", "Austrian German"],
+    ["ger", ["English", "German"], "German", "German"],
+    ["Deutsch", ["English", "German"], "German", "German"],
+    ["zh-Hant-TW", ["English", "Chinese", "Traditional Chinese"], "Traditional Chinese", "Traditional Chinese"],
+    ["zh-HK", ["English", "Chinese"], "Chinese", "Chinese"],
+    ["pt-BR", ["English", "Portuguese"], "Portuguese", "Portuguese"],
+    ["sr-Latn", ["English", "Serbian"], "Serbian", "Serbian"],
+    ["日本語", ["English", "Japanese"], "Japanese", "Japanese"],
+    ["Quenya", ["English", "quenya"], "quenya", "quenya"],
   ])("are shown in %s of texts in %o, with the alias %s and the description %s", async (lang, all, ...expected) => {
     const owner = await anOwner({});
     const { id } = await aSeries(stack.sql, { [relation]: owner }, { name: "Ring" });

@@ -25,7 +25,8 @@ const meanings: Readonly<Record<string, string>> = {
     "regardless of case and accents; `%` and `_` stand for themselves.",
   client: "The website whose catalogue is read.",
   lang: "Reserved; not used yet.",
-  user_lang: "The language of `alias` and `description`, by its English name or two-letter code.",
+  user_lang:
+    "The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in itself.",
   include: "further fields to show, separated by commas.",
   lock: "`none` returns the record, and neither takes nor renews the edit lock.",
   role: "Only users with the role of this id.",

@@ -31,7 +31,7 @@ meaning(name, "a name: at most 255 characters, one of them visible, no control c
 meaning(nameOrEmpty, "a name of at most 255 characters");
 meaning(link, "an http or https address of at most 2,000 characters");
 meaning(date, "1909, 1909-12 or 1909-12-31");
-meaning(languageName, "a language by its English name or two-letter code");
+meaning(languageName, "a language by its name, tag (BCP 47) or code (ISO 639)");
 meaning(requiredText, "text of 1 to 20,000 characters");
 meaning(source, "text of at most 255 characters");
 

@@ -28,8 +28,10 @@ from
             (
               select name
               from series_aliases
-              where series_id = series.id and name_key (language) in (name_key (:4::text), 'english')
-              order by name_key (language) = name_key (:5::text) desc, name_key (language) = 'english' desc, id
+              where
+                series_id = series.id
+                and array_position(string_to_array(name_key (:4::text), '|'), name_key (language)) is not null
+              order by array_position(string_to_array(name_key (:5::text), '|'), name_key (language)), id
               limit 1
             ),
             name
@@ -39,7 +41,7 @@ from
               select description
               from series_descriptions
               where series_id = series.id and true
-              order by name_key (language) = name_key (:6::text) desc, name_key (language) = 'english' desc, id
+              order by array_position(string_to_array(name_key (:6::text), '|'), name_key (language)), id
               limit 1
             ),
             ''
@@ -75,9 +77,9 @@ from
 -- :1 = 5
 -- :2 = 1
 -- :3 = 1
--- :4 = 'German'
--- :5 = 'German'
--- :6 = 'German'
+-- :4 = 'German|English|American English'
+-- :5 = 'German|English|American English'
+-- :6 = 'German|English|American English'
 -- :7 = 'http://localhost:3000/images'
 -- :8 = 20
 -- :9 = 0
@@ -117,8 +119,10 @@ from
             (
               select name
               from series_aliases
-              where series_id = series.id and name_key (language) in (name_key (:6::text), 'english')
-              order by name_key (language) = name_key (:7::text) desc, name_key (language) = 'english' desc, id
+              where
+                series_id = series.id
+                and array_position(string_to_array(name_key (:6::text), '|'), name_key (language)) is not null
+              order by array_position(string_to_array(name_key (:7::text), '|'), name_key (language)), id
               limit 1
             ),
             name
@@ -128,7 +132,7 @@ from
               select description
               from series_descriptions
               where series_id = series.id and true
-              order by name_key (language) = name_key (:8::text) desc, name_key (language) = 'english' desc, id
+              order by array_position(string_to_array(name_key (:8::text), '|'), name_key (language)), id
               limit 1
             ),
             ''
@@ -166,9 +170,9 @@ from
 -- :3 = 1
 -- :4 = 'Takahashi'
 -- :5 = 'Takahashi'
--- :6 = 'German'
--- :7 = 'German'
--- :8 = 'German'
+-- :6 = 'German|English|American English'
+-- :7 = 'German|English|American English'
+-- :8 = 'German|English|American English'
 -- :9 = 'http://localhost:3000/images'
 -- :10 = 20
 -- :11 = 0
@@ -213,8 +217,10 @@ from
                     (
                       select name
                       from series_aliases
-                      where series_id = series.id and name_key (language) in (name_key (:4::text), 'english')
-                      order by name_key (language) = name_key (:5::text) desc, name_key (language) = 'english' desc, id
+                      where
+                        series_id = series.id
+                        and array_position(string_to_array(name_key (:4::text), '|'), name_key (language)) is not null
+                      order by array_position(string_to_array(name_key (:5::text), '|'), name_key (language)), id
                       limit 1
                     ),
                     name
@@ -224,7 +230,7 @@ from
                       select description
                       from series_descriptions
                       where series_id = series.id and true
-                      order by name_key (language) = name_key (:6::text) desc, name_key (language) = 'english' desc, id
+                      order by array_position(string_to_array(name_key (:6::text), '|'), name_key (language)), id
                       limit 1
                     ),
                     ''
@@ -298,9 +304,9 @@ from
 -- :1 = 5
 -- :2 = 1
 -- :3 = 1
--- :4 = 'German'
--- :5 = 'German'
--- :6 = 'German'
+-- :4 = 'German|English|American English'
+-- :5 = 'German|English|American English'
+-- :6 = 'German|English|American English'
 -- :7 = 'http://localhost:3000/images'
 -- :8 = 'key'
 -- :9 = 77

@@ -27,8 +27,10 @@ from
             (
               select name
               from series_aliases
-              where series_id = series.id and name_key (language) in (name_key (:4::text), 'english')
-              order by name_key (language) = name_key (:5::text) desc, name_key (language) = 'english' desc, id
+              where
+                series_id = series.id
+                and array_position(string_to_array(name_key (:4::text), '|'), name_key (language)) is not null
+              order by array_position(string_to_array(name_key (:5::text), '|'), name_key (language)), id
               limit 1
             ),
             name
@@ -42,7 +44,7 @@ from
               select description
               from series_descriptions
               where series_id = series.id and true
-              order by name_key (language) = name_key (:6::text) desc, name_key (language) = 'english' desc, id
+              order by array_position(string_to_array(name_key (:6::text), '|'), name_key (language)), id
               limit 1
             ),
             ''
@@ -78,9 +80,9 @@ from
 -- :1 = 1
 -- :2 = 1
 -- :3 = 1
--- :4 = 'German'
--- :5 = 'German'
--- :6 = 'German'
+-- :4 = 'German|English|American English'
+-- :5 = 'German|English|American English'
+-- :6 = 'German|English|American English'
 -- :7 = 'http://localhost:3000/images'
 -- :8 = 20
 -- :9 = 0
@@ -119,8 +121,10 @@ from
             (
               select name
               from series_aliases
-              where series_id = series.id and name_key (language) in (name_key (:6::text), 'english')
-              order by name_key (language) = name_key (:7::text) desc, name_key (language) = 'english' desc, id
+              where
+                series_id = series.id
+                and array_position(string_to_array(name_key (:6::text), '|'), name_key (language)) is not null
+              order by array_position(string_to_array(name_key (:7::text), '|'), name_key (language)), id
               limit 1
             ),
             name
@@ -134,7 +138,7 @@ from
               select description
               from series_descriptions
               where series_id = series.id and true
-              order by name_key (language) = name_key (:8::text) desc, name_key (language) = 'english' desc, id
+              order by array_position(string_to_array(name_key (:8::text), '|'), name_key (language)), id
               limit 1
             ),
             ''
@@ -172,9 +176,9 @@ from
 -- :3 = 1
 -- :4 = 'Takahashi'
 -- :5 = 'Takahashi'
--- :6 = 'German'
--- :7 = 'German'
--- :8 = 'German'
+-- :6 = 'German|English|American English'
+-- :7 = 'German|English|American English'
+-- :8 = 'German|English|American English'
 -- :9 = 'http://localhost:3000/images'
 -- :10 = 20
 -- :11 = 0
@@ -218,8 +222,10 @@ from
                     (
                       select name
                       from series_aliases
-                      where series_id = series.id and name_key (language) in (name_key (:4::text), 'english')
-                      order by name_key (language) = name_key (:5::text) desc, name_key (language) = 'english' desc, id
+                      where
+                        series_id = series.id
+                        and array_position(string_to_array(name_key (:4::text), '|'), name_key (language)) is not null
+                      order by array_position(string_to_array(name_key (:5::text), '|'), name_key (language)), id
                       limit 1
                     ),
                     name
@@ -234,7 +240,7 @@ from
                       select description
                       from series_descriptions
                       where series_id = series.id and true
-                      order by name_key (language) = name_key (:6::text) desc, name_key (language) = 'english' desc, id
+                      order by array_position(string_to_array(name_key (:6::text), '|'), name_key (language)), id
                       limit 1
                     ),
                     ''
@@ -308,9 +314,9 @@ from
 -- :1 = 1
 -- :2 = 1
 -- :3 = 1
--- :4 = 'German'
--- :5 = 'German'
--- :6 = 'German'
+-- :4 = 'German|English|American English'
+-- :5 = 'German|English|American English'
+-- :6 = 'German|English|American English'
 -- :7 = 'http://localhost:3000/images'
 -- :8 = 'key'
 -- :9 = 77
