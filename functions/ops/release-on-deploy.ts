@@ -23,10 +23,10 @@ export async function handler(event: unknown): Promise<void> {
   await respondToCloudFormation(request, "release", async () => {
     const { RequestType, ResourceProperties, OldResourceProperties } = request;
     if (RequestType === "Delete" || !ResourceProperties) return {};
-    const { Functions: functions, Release: release } = ResourceProperties;
+    const { Functions: functions, Release: release, Untried } = ResourceProperties;
     const former = RequestType === "Update" ? OldResourceProperties?.Release : undefined;
-    const versions = await publishRelease({ lambda, functions, release, former, log });
-    log({ release, versions });
+    const versions = await publishRelease({ lambda, functions, release, former, isUntried: Untried === "true", log });
+    log({ release, versions, untried: Untried });
     return versions;
   });
 }

@@ -9,6 +9,7 @@ import { eventOf, functionNameOf, functionPathOf } from "../command/event.ts";
 import { print } from "../command/print.ts";
 import { tokenFrom } from "../command/token.ts";
 import { readCredentials } from "../local/credentials.ts";
+import { isOfDatabase } from "../settings/database-functions.ts";
 import { settings } from "../settings/settings.ts";
 import { aliasName } from "./released-functions.ts";
 import { resultInWords } from "./results-in-words.ts";
@@ -93,8 +94,8 @@ export async function targetOf(path: string, { stage, url, data }: Omit<Invocati
     client: new LambdaClient(options),
     // With the account in its name nothing is invoked by credentials of another one.
     name: `${account}:function:${name}`,
-    // An endpoint's version that gets the traffic; operators' functions have no alias.
-    qualifier: isOperatorEndpoint(path) ? undefined : aliasName,
+    // The version that is released; a database's functions run their newest code.
+    qualifier: isOfDatabase(functionNameOf(path)) ? undefined : aliasName,
     isProtected,
   };
 }

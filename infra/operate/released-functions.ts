@@ -8,7 +8,7 @@ import {
 import { numberOf, publishedVersions, releaseOf } from "../../lib/operators/release/versions.ts";
 import { settings } from "../settings/settings.ts";
 
-/** A function that API Gateway calls by its alias `live`. */
+/** A function whose released version has the alias `live`. */
 export interface ReleasedFunction {
   readonly name: string;
   /** Oldest first. */
@@ -41,7 +41,7 @@ export async function releasedFunctions(client: LambdaClient, stage: string): Pr
   throw new Error(`No function of stage ${stage} has an alias in ${region}: deploy it first`);
 }
 
-/** Undefined if the function has no alias: operators' functions run their newest code. */
+/** Undefined if the function has no alias: those of the database run their newest code. */
 async function liveVersionOf(client: LambdaClient, FunctionName: string): Promise<number | undefined> {
   try {
     const { FunctionVersion } = await client.send(new GetAliasCommand({ FunctionName, Name: aliasName }));

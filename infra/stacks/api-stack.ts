@@ -34,14 +34,14 @@ export function addApi(
   { restoredFrom, knownContributor, imageCopies, webAcls = {}, ...props }: ApiProps,
 ): void {
   const stage = openStage(stack, props);
-  const { settings, prefix, alarms, make, makeScheduled } = stage;
+  const { settings, prefix, alarms, makeReleased, makeScheduled } = stage;
   const { edge, domain, firewall, imageCertificate: certificateArn } = settings;
   const construct = (id: string) => new Construct(stack, id);
 
   const images = certificateArn ? makeImages(stage, certificateArn, webAcls.images, imageCopies) : undefined;
   const signIn = settings.signIn && makeSignIn(stack, settings.signIn, edge?.domain);
-  const targets = makeRelease(stage, makeEndpoints(stage, images, signIn), restoredFrom);
-  const { api, accessLog } = makeApi(stage, targets);
+  makeEndpoints(stage, images, signIn);
+  const { api, accessLog } = makeApi(stage);
   const host = `${api.restApiId}.execute-api.${stack.region}.${stack.urlSuffix}`;
   const door = edge && makeDoor(stage, edge, api, `https://${host}/${stageName}`);
   const distribution = edge && door && makeEdge(stage, edge, host, door.keys, webAcls.edge);
@@ -72,7 +72,7 @@ export function addApi(
     payload: { days: settings.changesRetentionDays },
   });
   // For operators, who invoke it. Where there are uploads, it restores deleted images, too.
-  make(construct("Undoing"), "ops-undo", {
+  makeReleased(construct("Undoing"), "ops-undo", {
     description: "Takes back what was changed by mistake",
     resources: [
       ...(images ? [images.restorationFor(["users", "contributors"])] : []),
@@ -85,7 +85,7 @@ export function addApi(
         variables: { API_DOOR_ARN: door.secret.secretArn },
         policies: { ReadDoor: [{ actions: ["secretsmanager:GetSecretValue"], resources: [door.secret.secretArn] }] },
       }
-    : { variables: { API_URL: domain ? `https://${domain.name}` : api.url } };
+    : { variables: { API_URL: `https://${domain?.name ?? `${host}/${stageName}`}` } };
   const smoke =
     settings.smoke &&
     makeScheduled(construct("Smoke"), "ops-smoke", {
@@ -96,6 +96,8 @@ export function addApi(
       // The schedule runs it again, and a retry would count a failure twice.
       retryAttempts: 0,
     });
+  // Requests come to the released versions alone.
+  api.deploymentStage.node.addDependency(...makeRelease(stage, restoredFrom));
   const distributions = new Map<DistributionName, string>();
   if (distribution) distributions.set("edge", distribution.distributionId);
   if (images) distributions.set("images", images.distribution.distributionId);

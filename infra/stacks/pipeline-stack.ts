@@ -2,6 +2,7 @@ import { CfnOutput, DefaultStackSynthesizer, Duration, type Stack } from "aws-cd
 import { CfnOIDCProvider, WebIdentityPrincipal } from "aws-cdk-lib/aws-iam";
 import { doorSecretName } from "../operate/door.ts";
 import type { PipelineSettings, Settings } from "../settings/schema.ts";
+import { aliasName } from "./api/stage.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn.ts";
 import { makeRole, type Policies } from "./shared/role.ts";
 
@@ -51,7 +52,11 @@ export function addPipeline(
     const regions = new Set([region, database?.backupRegion, imageBackupRegion, cdn].filter((it) => it !== undefined));
     reading.push(...cdkRoles(qualifier, ["lookup"], regions));
     // After a deployment the edge is emptied, and the smoke test asks the API behind it by its key.
-    const invalidation = { service: "lambda", region, resource: `function:colophon-${name}-ops-invalidate` };
+    const invalidation = {
+      service: "lambda",
+      region,
+      resource: `function:colophon-${name}-ops-invalidate:${aliasName}`,
+    };
     // The numbers of the keys change, and Secrets Manager adds letters to the names.
     const keys = stack.formatArn({
       service: "secretsmanager",

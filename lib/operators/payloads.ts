@@ -137,7 +137,14 @@ export const payloads = {
   /** Set by infra/stacks/api/release.ts. */
   "ops/release-on-deploy": z.looseObject({
     ...ofCloudFormation,
-    ResourceProperties: z.optional(z.looseObject({ Release: z.string(), Functions: z.array(z.string()) })),
+    ResourceProperties: z.optional(
+      z.looseObject({
+        Release: z.string(),
+        Functions: z.array(z.string()),
+        /** Releases versions without a trial; CloudFormation makes all values text. */
+        Untried: z.optional(z.enum(["true", "false"])),
+      }),
+    ),
     OldResourceProperties: z.optional(z.looseObject({ Release: z.optional(z.string()) })),
   }),
   "ops/remove-images": z.looseObject({}),

@@ -1,5 +1,4 @@
 import { Duration } from "aws-cdk-lib";
-import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { type Declaration, functionName, isCacheable, isPublicRecord } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
@@ -12,15 +11,15 @@ import type { Images } from "../sites/images.ts";
 import type { Stage } from "./stage.ts";
 
 /**
- * The functions of the endpoints that a stage serves, by name.
+ * Makes the functions of the endpoints that a stage serves.
  * @param images on a stage with uploads
  * @param signIn on a stage where people sign in
  */
 export function makeEndpoints(
-  { stack, settings, prefix, make }: Stage,
+  { stack, settings, prefix, makeReleased }: Stage,
   images: Images | undefined,
   signIn: GivenResource | undefined,
-): ReadonlyMap<string, Lambda> {
+): void {
   const { allowedOrigins, imageDomain, edge } = settings;
   const resourcesOf = (declaration: Declaration): GivenResource[] => [
     { variables: { ALLOWED_ORIGINS: allowedOrigins.join(","), IMAGE_BASE_URL: `https://${imageDomain}` } },
@@ -32,19 +31,15 @@ export function makeEndpoints(
       : []),
     ...(edge && declaration.changesPublic ? [notifyingEdge(stack, prefix)] : []),
   ];
-  const served = routedEndpoints(endpoints, settings).filter((each) => isServed(each, settings));
-  return new Map(
-    served.map((declaration) => {
-      const name = functionName(declaration);
-      const lambda = make(new Construct(stack, name), name, {
-        description: declaration.summary,
-        resources: resourcesOf(declaration),
-        timeout: timeoutOf(declaration, settings),
-        concurrent: concurrencyOf(declaration, settings),
-      });
-      return [name, lambda];
-    }),
-  );
+  for (const declaration of routedEndpoints(endpoints, settings).filter((each) => isServed(each, settings))) {
+    const name = functionName(declaration);
+    makeReleased(new Construct(stack, name), name, {
+      description: declaration.summary,
+      resources: resourcesOf(declaration),
+      timeout: timeoutOf(declaration, settings),
+      concurrent: concurrencyOf(declaration, settings),
+    });
+  }
 }
 
 function timeoutOf(declaration: Declaration, { streams }: StageSettings): Duration {

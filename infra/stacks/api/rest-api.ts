@@ -1,12 +1,11 @@
 import * as apigateway from "aws-cdk-lib/aws-apigateway";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
-import { type Declaration, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
+import { type Declaration, functionName, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { apiDocument, routedEndpoints } from "../../api/document.ts";
+import { apiDocument, isServed, routedEndpoints } from "../../api/document.ts";
 import type { StageSettings, Throttle } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
@@ -46,25 +45,20 @@ export const stageName = "v1";
 
 /**
  * The REST API. Its routes are imported (infra/api/document.ts); here are deployment, throttles, logs and traces.
- * @param targets the function of each endpoint, by name; those of the file service and of sign-in have none on a stage
- *   without
  */
-export function makeApi({ stack, settings, prefix }: Stage, targets: ReadonlyMap<string, IFunction>) {
+export function makeApi({ stack, settings, prefix, liveArnOf }: Stage) {
   const scope = new Construct(stack, "Rest");
   const { domain, edge } = settings;
   const accessLog = makeLog(scope, "AccessLog", `/colophon/${settings.name}/access`, settings);
+  const served = routedEndpoints(endpoints, settings).filter((each) => isServed(each, settings));
   const document = apiDocument({
     title: prefix,
     endpoints,
     settings,
     partition: stack.partition,
     region: stack.region,
-    functionArnOf(name) {
-      const target = targets.get(name);
-      if (!target) throw new Error(`There is no function ${name}`);
-      return target.functionArn;
-    },
-    invokerArn: makeInvoker(scope, targets),
+    functionArnOf: liveArnOf,
+    invokerArn: makeInvoker(scope, served.map(functionName).map(liveArnOf)),
   });
   const api = new apigateway.SpecRestApi(scope, "Api", {
     restApiName: prefix,
@@ -125,8 +119,7 @@ export function makeApi({ stack, settings, prefix }: Stage, targets: ReadonlyMap
  * The role by which API Gateway calls these functions. Without it each function would need a permission, which is one
  * more of the 500 resources that a template may have.
  */
-function makeInvoker(scope: Construct, targets: ReadonlyMap<string, IFunction>): string {
-  const resources = [...targets.values()].map(({ functionArn }) => functionArn);
+function makeInvoker(scope: Construct, resources: string[]): string {
   const policies = { Invoke: [{ actions: ["lambda:InvokeFunction"], resources }] };
   return makeRole(scope, "Invoker", new ServicePrincipal("apigateway.amazonaws.com"), policies).roleArn;
 }

@@ -1,7 +1,7 @@
 import { Annotations, CfnRule, type Duration, Fn, type Stack } from "aws-cdk-lib";
 import { Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
-import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
+import type { AliasOptions, IFunction, Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { bundleOf } from "../../api/whole-lists.ts";
 import type { Packaged } from "../../build/package.ts";
@@ -13,6 +13,9 @@ import { globalPrefix } from "../shared/global-prefix.ts";
 import { makeFunctionLog } from "../shared/log.ts";
 import { type FunctionProps, functionNamed, longTimeout, makeFunction } from "../shared/service-function.ts";
 
+/** The alias of the version that gets the traffic. */
+export const aliasName = "live";
+
 export interface StageProps {
   readonly settings: StageSettings;
   readonly packages: readonly Packaged[];
@@ -22,6 +25,16 @@ type OwnProps = Omit<FunctionProps, "prefix" | "log" | "packaged" | "name" | "ti
   /** @default the longest that Lambda allows */
   readonly timeout?: Duration;
 };
+
+/** A function of which each release has a version. */
+export interface Released {
+  readonly name: string;
+  readonly lambda: Lambda;
+  /** Those of asynchronous invocations belong to the alias that is invoked. */
+  readonly options: Pick<AliasOptions, "retryAttempts" | "maxEventAge">;
+  /** Makes what invokes the released version. */
+  readonly connect: (live: IFunction) => void;
+}
 
 interface Scheduled extends OwnProps {
   readonly every: Duration;
@@ -44,13 +57,30 @@ export function openStage(stack: Stack, { settings, packages }: StageProps) {
     return makeFunction(scope, { timeout: longTimeout, prefix, log, ...props, name, packaged, resources: all });
   };
 
-  /** Makes one that runs by schedule, too. */
-  const makeScheduled = (scope: Construct, name: string, { every, payload = {}, ...props }: Scheduled): Lambda => {
-    const lambda = make(new Construct(scope, "Function"), name, props);
-    const rule = new Rule(scope, "Rule", { schedule: Schedule.rate(every), description: props.description });
-    rule.addTarget(new LambdaFunction(lambda, { event: RuleTargetInput.fromObject(payload) }));
+  const released: Released[] = [];
+
+  /** Makes one of which each release has a version. */
+  const makeReleased = (
+    scope: Construct,
+    name: string,
+    { retryAttempts, maxEventAge, ...props }: OwnProps,
+    connect: Released["connect"] = () => {},
+  ): Lambda => {
+    const lambda = make(scope, name, props);
+    const options = {
+      ...(retryAttempts === undefined ? {} : { retryAttempts }),
+      ...(maxEventAge ? { maxEventAge } : {}),
+    };
+    released.push({ name, lambda, options, connect });
     return lambda;
   };
+
+  /** Makes one whose released version runs by schedule, too. */
+  const makeScheduled = (scope: Construct, name: string, { every, payload = {}, ...props }: Scheduled): Lambda =>
+    makeReleased(new Construct(scope, "Function"), name, props, (live) => {
+      const rule = new Rule(scope, "Rule", { schedule: Schedule.rate(every), description: props.description });
+      rule.addTarget(new LambdaFunction(live, { event: RuleTargetInput.fromObject(payload) }));
+    });
 
   return {
     stack,
@@ -65,7 +95,15 @@ export function openStage(stack: Stack, { settings, packages }: StageProps) {
     cluster,
     metrics: metricsOf(prefix),
     make,
+    makeReleased,
     makeScheduled,
+    released,
+    /**
+     * The ARN of the released version of a function. By its name: an alias depends on the whole release, of which some
+     * functions know the distribution and so the API.
+     */
+    liveArnOf: (name: string) =>
+      stack.formatArn({ service: "lambda", resource: `function:${prefix}-${name}:${aliasName}` }),
   };
 }
 

@@ -4,7 +4,7 @@ import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
 import { invalidationsAtOnce } from "../../settings/concurrency.ts";
 import type { EdgeSettings } from "../../settings/schema.ts";
-import type { Stage } from "../api/stage.ts";
+import { aliasName, type Stage } from "../api/stage.ts";
 import type { Resource } from "../shared/service-function.ts";
 
 const lateSeconds = 300;
@@ -58,7 +58,7 @@ export function invalidateAtEdge(
  * functions of endpoints.
  */
 export function notifyingEdge(stack: Stack, prefix: string): Resource {
-  const resourceName = `${prefix}-ops-invalidate`;
+  const resourceName = `${prefix}-ops-invalidate:${aliasName}`;
   const arn = stack.formatArn({ service: "lambda", resource: `function:${resourceName}` });
   return {
     variables: { INVALIDATE_FUNCTION: resourceName },

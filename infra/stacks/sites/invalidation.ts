@@ -22,7 +22,10 @@ const lateMinutes = 15;
  * CloudFront accepts 3,000 files at a time ("Concurrent invalidation request maximum"), so events are handled in
  * batches.
  */
-export function invalidateRemovedImages({ stack, make, alarms }: Stage, { bucket, distribution }: Images): void {
+export function invalidateRemovedImages(
+  { stack, makeReleased, alarms }: Stage,
+  { bucket, distribution }: Images,
+): void {
   const scope = new Construct(stack, "Invalidation");
   const closed = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, retentionPeriod: Duration.days(14) };
   const dead = new Queue(scope, "Dead", closed);
@@ -41,18 +44,20 @@ export function invalidateRemovedImages({ stack, make, alarms }: Stage, { bucket
     ],
     ForgetImages: [{ actions: ["cloudfront:CreateInvalidation"], resources: [distribution.distributionArn] }],
   };
-  const target = make(new Construct(scope, "Function"), "ops-invalidate-images", {
+  const props = {
     description: "Invalidates removed images in the CDN",
     resources: [{ variables: { IMAGE_DISTRIBUTION: distribution.distributionId }, policies }],
     timeout: bufferedTimeout,
-  });
-  new EventSourceMapping(scope, "Mapping", {
-    target,
-    eventSourceArn: queue.queueArn,
-    batchSize: 1_000,
-    maxBatchingWindow: Duration.seconds(10),
-    maxConcurrency: 2,
-    reportBatchItemFailures: true,
+  };
+  makeReleased(new Construct(scope, "Function"), "ops-invalidate-images", props, (target) => {
+    new EventSourceMapping(scope, "Mapping", {
+      target,
+      eventSourceArn: queue.queueArn,
+      batchSize: 1_000,
+      maxBatchingWindow: Duration.seconds(10),
+      maxConcurrency: 2,
+      reportBatchItemFailures: true,
+    });
   });
   alarms.add("removed-images-served", {
     metric: new MathExpression({

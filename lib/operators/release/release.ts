@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type LambdaClient, PublishVersionCommand, waitUntilPublishedVersionActive } from "@aws-sdk/client-lambda";
 import { serializeError } from "../../http/log.ts";
 import type { OperatorContext } from "../operator-function.ts";
-import { tryVersion } from "./try-version.ts";
+import { DatabaseSilent, tryVersion } from "./try-version.ts";
 import { deleteVersion, numberOf, pruneVersions, publishedVersions, releaseOf } from "./versions.ts";
 
 export interface ReleaseRequest extends Pick<OperatorContext, "log"> {
@@ -12,6 +12,8 @@ export interface ReleaseRequest extends Pick<OperatorContext, "log"> {
   readonly release: string;
   /** The release that this one replaces; undefined when the stack is created. */
   readonly former: string | undefined;
+  /** Whether versions are released without a trial, while the database does not respond. */
+  readonly isUntried: boolean;
 }
 
 /** New accounts may run ten functions at once. */
@@ -21,6 +23,9 @@ const functionsAtOnce = 8;
 const attempts = 3;
 const pauseInMilliseconds = 5_000;
 
+/** A paused database takes up to a minute to resume. All trials wait for it together. */
+const databaseWaitInMilliseconds = 90_000;
+
 const prefix = process.env.FUNCTION_PREFIX ?? "";
 
 /**
@@ -29,9 +34,11 @@ const prefix = process.env.FUNCTION_PREFIX ?? "";
  * @throws if one of them fails; then it has deleted all that were not released before
  */
 export async function publishRelease(request: ReleaseRequest): Promise<Readonly<Record<string, string>>> {
-  const { lambda, functions, log } = request;
+  const { lambda, functions, log, isUntried } = request;
+  const databaseDeadline = performance.now() + databaseWaitInMilliseconds;
   const versions = new Map<string, Awaited<ReturnType<typeof versionOf>>>();
   const failures: string[] = [];
+  const silent: string[] = [];
   const prepare = async (FunctionName: string) => {
     // The version that an earlier attempt published was not released, even if the function has no other one.
     const version = versions.get(FunctionName) ?? (await versionOf(FunctionName, request));
@@ -40,18 +47,24 @@ export async function publishRelease(request: ReleaseRequest): Promise<Readonly<
     if (wasReleased) return;
     const waiter = { client: lambda, maxWaitTime: 120, minDelay: 1, maxDelay: 5 };
     await waitUntilPublishedVersionActive(waiter, { FunctionName, Qualifier: `${number}` });
-    await tryVersion(lambda, FunctionName, number);
+    if (!isUntried) await tryVersion(lambda, FunctionName, number, databaseDeadline);
   };
   await inParallel(functions, async (functionName) => {
     for (let attempt = 1; ; attempt++) {
       try {
         return await prepare(functionName);
       } catch (error) {
+        if (error instanceof DatabaseSilent) return void silent.push(functionName);
         if (attempt < attempts) await sleep(pauseInMilliseconds);
         else return void failures.push(`${functionName}: ${error instanceof Error ? error.message : error}`);
       }
     }
   });
+  if (silent.length > 0)
+    failures.push(
+      `The database does not respond, so ${silent.length} versions could not be tried, ${silent.sort()[0]} among them. ` +
+        "If this release is the cure, deploy it with --untried",
+    );
   const hasFailed = failures.length > 0;
   await inParallel([...versions], async ([functionName, { number, wasReleased }]) => {
     try {

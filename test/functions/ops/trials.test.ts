@@ -231,8 +231,14 @@ const sources = {
       : (globalThis.isReady = true, { statusCode: 503, headers: { "Retry-After": "1" }, body: "{}" });`),
   "admin-roles/list": buffered("tell(event.headers.Cookie); return null;"),
   "admin-roles/edit": buffered("tell(event.headers); return null;"),
-  "ops/tidy": answering(200, {}),
+  "contributor/random": buffered('return { statusCode: 503, headers: { "Retry-After": "3600" }, body: "{}" };'),
+  "ops/invalidate-images": buffered('throw Object.assign(new Error("No response in time"), { name: "Unavailable" });'),
+  "ops/tidy": buffered("throw new Error('It was invoked');"),
+  "ops/undo": buffered("throw new Error('no such ledger');"),
 };
+
+/** Those of which a trial learns only that the database does not respond. */
+const silent = ["contributor/random", "ops/invalidate-images"];
 
 describe("ops-release-on-deploy", () => {
   const lambdaApi = makeLambdaApi();
@@ -287,13 +293,13 @@ describe("ops-release-on-deploy", () => {
   const names = { StackId: "arn:stack", RequestId: "request", LogicalResourceId: "ReleaseVersions" };
 
   /** CloudFormation updates the stage to a release. Returns the error of the function, which has all that is wrong. */
-  async function deploy(Release: string, OldRelease?: string): Promise<string> {
+  async function deploy(Release: string, OldRelease?: string, parameters: object = {}): Promise<string> {
     const Functions = [...lambdaApi.functions.keys()];
     const invocation = await stack.lambda.invoke("ops-release-on-deploy", {
       ...names,
       RequestType: OldRelease === undefined ? "Create" : "Update",
       ResponseURL: `${apis.url}/outcome`,
-      ResourceProperties: { Release, Functions },
+      ResourceProperties: { Release, Functions, ...parameters },
       ...(OldRelease && { OldResourceProperties: { Release: OldRelease, Functions } }),
     });
     return "error" in invocation ? JSON.stringify(invocation.error) : "";
@@ -302,7 +308,7 @@ describe("ops-release-on-deploy", () => {
   const succeeded = (Data: object) => [{ ...names, Status: "SUCCESS", PhysicalResourceId: "release", Data }];
 
   it("publishes a version of every function, tries each, and changes nothing", async () => {
-    const all = endpoints.map(functionName);
+    const all = [...endpoints.map(functionName), "ops-invalidate-images", "ops-tidy", "ops-undo"];
     for (const name of all) lambdaApi.functions.set(name, deployed(1));
 
     await unchanged(stack, async () => {
@@ -316,7 +322,7 @@ describe("ops-release-on-deploy", () => {
   }, 120_000);
 
   it("fails a release if one version does not respond as declared, says why, and keeps none of its versions", async () => {
-    const all = [...Object.keys(sources), "sessions"].map(namesOf);
+    const all = [...Object.keys(sources).filter((each) => !silent.includes(each)), "sessions"].map(namesOf);
     for (const name of all) lambdaApi.functions.set(name, deployed(2));
 
     const error = await deploy(release, former);
@@ -330,11 +336,14 @@ describe("ops-release-on-deploy", () => {
       "publishers-list: No response for API Gateway: null",
       "admin-users-list: 200 ",
       "admin-roles-add: 200 ",
-      "ops-tidy: ops-tidy serves no endpoint",
+      "ops-undo: Unhandled: ",
+      "no such ledger",
       "sessions: sessions serves no endpoint",
     ])
       expect(error.replaceAll('\\\\\\"', '\\\\"')).toContain(problem);
     expect(error).not.toContain("publisher-random");
+    // It has no sample that changes nothing.
+    expect(error).not.toContain("It was invoked");
     expect(outcomes).toMatchObject([{ Status: "FAILED", Reason: expect.stringContaining("admin-roles-add: 200 ") }]);
     for (const name of all) expect(lambdaApi.functions.get(name)?.versions).toEqual([versionOf(2, former)]);
     // It waits for a database that resumes; what reads gets a token of no user, and what writes gets none.
@@ -342,6 +351,26 @@ describe("ops-release-on-deploy", () => {
     expect(seen.filter((each) => each === '"asked"')).toHaveLength(2);
     expect([...new Set(seen)].sort()).toEqual(['"asked"', '"refreshToken=ID"', '{"Content-Type":"application/json"}']);
   }, 60_000);
+
+  it("says that the database does not respond if that is all that trials learn, and keeps no version", async () => {
+    for (const name of silent.map(namesOf)) lambdaApi.functions.set(name, deployed(2));
+    lambdaApi.functions.set("admin-roles-list", deployed(2));
+
+    const error = await deploy(release, former);
+
+    expect(error).toContain(
+      "The database does not respond, so 2 versions could not be tried, contributor-random among them",
+    );
+    expect(error).toContain("deploy it with --untried");
+    for (const { versions } of lambdaApi.functions.values()) expect(versions).toEqual([versionOf(2, former)]);
+  }, 30_000);
+
+  it("publishes without a trial while the database does not respond, if that is requested", async () => {
+    lambdaApi.functions.set("contributors-list", deployed(2));
+
+    expect(await deploy(release, former, { Untried: "true" })).toBe("");
+    expect(outcomes).toEqual(succeeded({ "contributors-list": "3" }));
+  });
 
   it("goes back to the former release without a trial, when CloudFormation takes a deployment back", async () => {
     lambdaApi.functions.set("contributors-list", { ...deployed(3), description: describedAs(former) });

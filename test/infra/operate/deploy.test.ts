@@ -63,13 +63,23 @@ it.each([
   expect(invoked.map((each) => /ops-invalidate/.test(each))).toEqual(isEmptied ? [true] : []);
 });
 
+it("releases without a trial by --untried, once, and leaves the edge its copies while the database is down", async () => {
+  const { output } = await deploy(["--exclusively", "colophon-prod", "--untried"]);
+
+  expect(output).toBe(
+    "npm run package\n" +
+      "cdk deploy --no-previous-parameters --exclusively colophon-prod --parameters colophon-prod:Untried=true\n" +
+      "The edge of stage prod keeps what it has: npm run empty-edge -- --stage prod when the database responds\n",
+  );
+});
+
 it("deploys nothing if the functions cannot be packaged", async () => {
   const output = "npm run package\n";
   expect(await deploy(["colophon-prod"], { FAIL: "4" })).toMatchObject({ code: 4, output });
 });
 
 it("helps before it packages, and packages nothing without a stack", async () => {
-  const output = expect.stringMatching(/^npm run deploy -- STACK …\n/);
+  const output = expect.stringMatching(/^npm run deploy -- STACK … \[--untried\]\n/);
   expect(await deploy(["--help"])).toMatchObject({ code: 0, output });
   expect(await deploy([])).toMatchObject({ code: 1, output: "" });
 });

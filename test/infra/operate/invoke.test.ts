@@ -36,13 +36,14 @@ beforeAll(async () => {
     "admin-roles/list": echo,
     "ops/tidy": told,
     "ops/remove-images": failing,
-    "colophon-prod-ops/tidy": told,
+    "colophon-prod-ops/tidy": failing,
     "colophon-prod-ops/list-changes": told,
     "colophon-dev-ops/create-user": told,
     "colophon-prod-admin-roles/list": "export const handler = async () => ({ statusCode: 200, body: 'newest' });",
   });
   const live = await writeFunctions({
     "colophon-prod-admin-roles/list": "export const handler = async () => ({ statusCode: 200, body: 'live' });",
+    "colophon-prod-ops/tidy": told,
   });
   const lambda = await startLambda(built);
   const functions = invokeApi(lambda, key, new Map([["live", await startLambda(live)]]));

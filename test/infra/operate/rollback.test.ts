@@ -14,7 +14,7 @@ const lambdaApi = makeLambdaApi();
 const invocations: string[] = [];
 let invocationStatus = 200;
 const invoke: Api = async (request, response) => {
-  const [, name = ""] = /function(?:%3A|:)([^/]+)\/invocations$/.exec(request.url ?? "") ?? [];
+  const [, name = ""] = /function(?:%3A|:)([^/]+)\/invocations(?:\?Qualifier=live)?$/.exec(request.url ?? "") ?? [];
   if (name !== "") {
     invocations.push(`${name} ${await text(request)}`);
     send(response, { status: invocationStatus, body: { invalidated: ["/*"] } });

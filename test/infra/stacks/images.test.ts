@@ -109,7 +109,10 @@ it.each(settings.stages)(
     const template = synthesis.template(`colophon-${name}`);
     const rules = template.each("Events::Rule").filter(({ ScheduleExpression }) => ScheduleExpression);
     const runs = rules.map(({ ScheduleExpression, Targets: [{ Arn, Input }] }) => [
-      template.find(Arn).Properties.FunctionName.replace(`colophon-${name}-ops-`, ""),
+      // The schedule runs the released version.
+      template
+        .find(template.find(Arn).Properties.FunctionName)
+        .Properties.FunctionName.replace(`colophon-${name}-ops-`, ""),
       ScheduleExpression,
       JSON.parse(Input),
     ]);

@@ -56,7 +56,7 @@ describe("The pipeline", () => {
     expect(rightsOf("DevDeployRole")).toEqual([["sts:AssumeRole", ...cdkRoles("coldev", deploying, own)]]);
     expect(rightsOf("ProdDeployRole")).toEqual([
       ["sts:AssumeRole", ...cdkRoles("colprod", deploying, own)],
-      ["lambda:InvokeFunction", "function:colophon-prod-ops-invalidate"],
+      ["lambda:InvokeFunction", "function:colophon-prod-ops-invalidate:live"],
       ["secretsmanager:GetSecretValue", "secret:/colophon/prod/edge-key-*"],
     ]);
     expect(roleOf("ProdDeployRole").MaxSessionDuration).toBe(7_200);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { isServed, routedEndpoints } from "../../../infra/api/document.ts";
 import { bundleOf, wholeLists } from "../../../infra/api/whole-lists.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { settings } from "../../../infra/settings/settings.ts";
@@ -98,14 +97,9 @@ const instead = (owner: string): Readonly<Record<string, readonly string[]>> => 
   ],
   "ops-release-on-deploy": [
     ...["ListVersionsByFunction", "PublishVersion"].map((each) => `lambda:${each} function:colophon-${owner}-*`),
-    ...settings.stages
-      .filter(({ name }) => name === owner)
-      .flatMap((stage) => routedEndpoints(endpoints, stage).filter((each) => isServed(each, stage)))
-      .flatMap((each) =>
-        ["DeleteFunction", "GetFunctionConfiguration", "InvokeFunction"].map(
-          (action) => `lambda:${action} function:colophon-${owner}-${functionName(each)}:*`,
-        ),
-      ),
+    ...["DeleteFunction", "GetFunctionConfiguration", "InvokeFunction"].map(
+      (each) => `lambda:${each} function:colophon-${owner}-*:*`,
+    ),
   ],
 });
 
@@ -150,7 +144,7 @@ describe.each(withFunctions)("Of the stack %s", (stack) => {
         ...(name === "ops-migrate-on-deploy" ? onSecrets("GetSecretValue") : []),
         ...(name === "ops-migrate-on-deploy" ? [`lambda:InvokeFunction function:${lambda.FunctionName}`] : []),
         ...(edge && notifying.test(name)
-          ? [`lambda:InvokeFunction function:colophon-${edge.name}-ops-invalidate`]
+          ? [`lambda:InvokeFunction function:colophon-${edge.name}-ops-invalidate:live`]
           : []),
       ];
       const log = ["logs:CreateLogStream log", "logs:PutLogEvents log"];
@@ -180,7 +174,7 @@ describe.each(withFunctions)("Of the stack %s", (stack) => {
       expect([name, ...read]).toEqual(expect.arrayContaining(Object.keys(variables)));
       expect([name, ...Object.keys(variables)]).toEqual(expect.arrayContaining(needed));
       const { DATABASE_SECRET_ARN: secret, INVALIDATE_FUNCTION: notified } = variables;
-      const invalidating = edge && notifying.test(name) ? `colophon-${edge.name}-ops-invalidate` : undefined;
+      const invalidating = edge && notifying.test(name) ? `colophon-${edge.name}-ops-invalidate:live` : undefined;
       expect([name, notified]).toEqual([name, invalidating]);
       if (secret) expect([name, roleOfSecret(template, secret)]).toEqual([name, roleOf(name)]);
     }

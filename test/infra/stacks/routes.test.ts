@@ -9,11 +9,11 @@ const changed = await changedSynthesis();
 
 const lambdaIn = (template: Template, name: string) => template.the("Lambda::Function", "FunctionName", name);
 
-/** What a stage calls to run a function: its alias. */
+/** What a stage calls to run a function: its alias, by its name. */
 function arnOf(template: Template, name: string): string {
   const { id } = lambdaIn(template, name);
-  const alias = template.all("Lambda::Alias").find(({ Properties }) => Properties.FunctionName.Ref === id);
-  return `\${${alias?.id}}`;
+  const alias = template.each("Lambda::Alias").find(({ FunctionName }) => FunctionName.Ref === id);
+  return `arn:\${AWS::Partition}:lambda:eu-central-1:123456789012:function:${name}:${alias?.Name}`;
 }
 
 describe.each(settings.stages)("The API of stage $name", (stage) => {
