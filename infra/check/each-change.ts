@@ -1,9 +1,9 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { changes, names, operatorChanges, type Terms } from "../../lib/changes/all.ts";
+import { importTables } from "./import-tables.ts";
 
 const folder = join(import.meta.dirname, "../../lib/changes");
-const file = join(folder, "each-change.sql");
 
 /** What PostgreSQL must know of the lists in all.ts. It is committed, so that everybody can read what runs. */
 function eachChange(): string {
@@ -83,18 +83,24 @@ const lines = <Each>(all: Iterable<Each>, toLine: (each: Each) => string | reado
 const namesWith = (all: Iterable<readonly [string, Terms]>, has: (terms: Terms) => true | undefined) =>
   lines(all, ([name, terms]) => (has(terms) ? `'${name}'` : []), ",\n    ");
 
-/** The SQL files that all.ts does not list, so no release has them, and whether the committed file is out of date. */
+const generatedFiles = { "each-change.sql": eachChange, "import-tables.sql": importTables };
+
+/** The SQL files that all.ts does not list, so no release has them, and the committed files that are out of date. */
 export function changeFileProblems(): string[] {
   const listed = names.map((name) => `${name.replaceAll("_", "-")}.sql`);
   const unlisted = globSync("*.sql", { cwd: folder }).filter((each) => !listed.includes(each));
   return [
     ...unlisted.map((each) => `lib/changes/${each} is not listed in lib/changes/all.ts`),
-    ...(readFileSync(file, "utf8") === eachChange()
-      ? []
-      : ["lib/changes/each-change.sql is out of date: npm run statements"]),
+    ...Object.entries(generatedFiles).flatMap(([file, text]) =>
+      readFileSync(join(folder, file), "utf8") === text()
+        ? []
+        : `lib/changes/${file} is out of date: npm run statements`,
+    ),
   ];
 }
 
-export const writeEachChange = (): void => writeFileSync(file, eachChange());
+export function writeChangeFiles(): void {
+  for (const [file, text] of Object.entries(generatedFiles)) writeFileSync(join(folder, file), text());
+}
 
-if (import.meta.main) writeEachChange();
+if (import.meta.main) writeChangeFiles();

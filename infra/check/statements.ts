@@ -10,7 +10,7 @@ import { runCommand } from "../command/command.ts";
 import { eventOf } from "../command/event.ts";
 import type { Statement } from "../local/sql/query-plan.ts";
 import { readable, startRecorder } from "../local/sql/sql.ts";
-import { writeEachChange } from "./each-change.ts";
+import { writeChangeFiles } from "./each-change.ts";
 
 /** What an endpoint sends to PostgreSQL for its sample event. */
 export type RecordedStatements = Awaited<ReturnType<typeof record>>;
@@ -95,12 +95,12 @@ export async function outdatedFiles(recorded: readonly RecordedStatements[]): Pr
 
 const usage =
   "npm run statements\n" +
-  "  writes lib/changes/each-change.sql, and lib/queries/statements anew: what each endpoint sends to PostgreSQL for\n" +
-  "  its sample event";
+  "  writes lib/changes/each-change.sql and import-tables.sql, and lib/queries/statements anew: what each endpoint\n" +
+  "  sends to PostgreSQL for its sample event";
 
 if (import.meta.main) {
   await runCommand({ usage }, async () => {
-    writeEachChange();
+    writeChangeFiles();
     const { outdir } = await cachedBuild();
     const recorded = await recordStatements(outdir);
     await rm(join(root, folder), { recursive: true });

@@ -13,6 +13,9 @@ const sharedFunctions = [
   "sessions",
   "identities",
   "undo",
+  "import_names",
+  // Written by npm run statements.
+  "import_tables",
   "import_lines",
   "sign_in",
   "make_sign_in",

@@ -17,6 +17,8 @@ export interface List {
   readonly field: string;
   readonly table: string;
   readonly columns: readonly Column[];
+  /** The column by which elements of a record differ. Undefined: they may be alike. */
+  readonly key: string | undefined;
   /** By what an export orders it. */
   readonly order: string;
 }

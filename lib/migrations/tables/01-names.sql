@@ -185,11 +185,11 @@ create function lock_name(name text) returns void
     end
   $$;
 
--- Whether a record of this table has the slug, or had it: so no record gets a slug that leads to another one. The
+-- Whether another record of this table has the slug, or had it: so no record gets a slug that leads to another one. The
 -- queries are static, and their plan is kept, since an import asks this for each record: a plan by index, even if the
 -- tables were empty when it was made. A trigger passes the name of its table, whose collation is not that of the slugs'
 -- indexes.
-create function slug_exists(table_name text, requested text) returns boolean
+create function slug_exists(table_name text, requested text, own_id bigint) returns boolean
   language plpgsql stable
   set plan_cache_mode = force_generic_plan
   set enable_seqscan = off
@@ -199,11 +199,11 @@ create function slug_exists(table_name text, requested text) returns boolean
     begin
       return case table_name
         when 'contributors' then
-          exists (select from contributors where slug = requested_slug)
+          exists (select from contributors where slug = requested_slug and id <> own_id)
           or exists (select from former_slugs where slug = requested_slug)
-        when 'publishers' then exists (select from publishers where slug = requested_slug)
-        when 'series' then exists (select from series where slug = requested_slug)
-        when 'users' then exists (select from users where slug = requested_slug)
+        when 'publishers' then exists (select from publishers where slug = requested_slug and id <> own_id)
+        when 'series' then exists (select from series where slug = requested_slug and id <> own_id)
+        when 'users' then exists (select from users where slug = requested_slug and id <> own_id)
       end;
     end
   $$;
@@ -211,7 +211,8 @@ create function slug_exists(table_name text, requested text) returns boolean
 -- Before an insert: the slug made from the name, or one with a number. The number is doubled until it is free, and then
 -- halved towards one that is taken, so some thirty look-ups find it however many there are: the next one where they
 -- have no gaps. If even all the powers of two are taken, any large number does. The lock is that of the name without
--- numbers at its end, for the slugs that are made of zz and of zz-2 meet in zz-2.
+-- numbers at its end, for the slugs that are made of zz and of zz-2 meet in zz-2. A row that an import inserts to edit it
+-- (on conflict) keeps its slug.
 create function assign_slug() returns trigger
   language plpgsql
   as $$
@@ -222,17 +223,17 @@ create function assign_slug() returns trigger
       middle bigint;
     begin
       perform lock_name(tg_table_name || '/' || regexp_replace(base, '(-[0-9]+)+$', ''));
-      if not slug_exists(tg_table_name, base) then
+      if not slug_exists(tg_table_name, base, new.id) then
         return new;
       end if;
 
-      while slug_exists(tg_table_name, base || '-' || free) loop
+      while slug_exists(tg_table_name, base || '-' || free, new.id) loop
         taken = free;
         free = case when taken < 1e17 then 2 * taken else 1e17 + floor(random() * 1e17) end;
       end loop;
       while free - taken > 1 loop
         middle = (taken + free) / 2;
-        if slug_exists(tg_table_name, base || '-' || middle) then
+        if slug_exists(tg_table_name, base || '-' || middle, new.id) then
           taken = middle;
         else
           free = middle;

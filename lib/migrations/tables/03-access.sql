@@ -6,8 +6,9 @@ create table users (
   username_key text not null generated always as (name_key(username)) stored collate "C",
   search_keys text not null generated always as (search_key(username)) stored collate "C",
   age_verified boolean not null default false,
-  -- A key that ends in -256 names the small picture of another image (lib/images/keys.ts).
-  image text constraint users_image_is_full check (image !~ '-256(\.\w+)?$'), -- Key of the profile image in the bucket
+  -- Key of the profile image in the bucket. A key that ends in -256 names the small picture of another image
+  -- (lib/images/keys.ts), and those of contributors lie in avatars/.
+  image text constraint users_image_is_own check (image !~ '^avatars/|-256(\.\w+)?$'),
   registered timestamptz not null default now(),
   version bigint not null default 1
 );
@@ -20,7 +21,7 @@ create index users_by_registration on users (registered, id);
 
 create index users_by_pairs on users using gin (pairs(search_keys));
 
-create index users_by_image on users (image) where image is not null;
+create unique index users_image_key on users (image) where image is not null;
 
 create trigger assign_slug before insert on users for each row execute function assign_slug();
 

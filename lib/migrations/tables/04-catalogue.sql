@@ -19,8 +19,9 @@ create table contributors (
   slug text not null constraint contributors_slug_key unique,
   gender text,
   type text,
-  -- A key that ends in -256 names the small picture of another image (lib/images/keys.ts).
-  image text constraint contributors_image_is_full check (image !~ '-256(\.\w+)?$'), -- Key of the avatar in the bucket
+  -- Key of the avatar in the bucket. A key that ends in -256 names the small picture of another image
+  -- (lib/images/keys.ts), and those of users lie in profiles/.
+  image text constraint contributors_image_is_own check (image !~ '^profiles/|-256(\.\w+)?$'),
   random_key double precision not null default random(), -- Place of the contributor in random picks
   version bigint not null default 1,
   alias_keys text not null default '' collate "C", -- Search keys of the aliases; kept by triggers
@@ -34,7 +35,9 @@ create table contributors (
       then search_key(first_name || coalesce(' ' || last_name, '')) || chr(10) || alias_keys
     end
   ) stored collate "C",
-  external_id text -- The id of the record in the files that an operator imports
+  -- The id of the record in the files that an operator imports. One that says a slug says the record's own
+  external_id text constraint contributors_external_id_says_slug
+    check (slug = substring(external_id from '^slug\u003a([^/?#%\\]+)$'))
 );
 
 create unique index contributors_name_key on contributors (
@@ -53,7 +56,8 @@ create index public_contributors_at_random on contributors (scope, random_key) i
 
 create index contributors_by_pairs on contributors using gin (pairs(search_keys));
 
-create index contributors_by_image on contributors (image) where image is not null;
+-- An image belongs to one record, and is removed with it.
+create unique index contributors_image_key on contributors (image) where image is not null;
 
 create trigger assign_slug before insert on contributors for each row execute function assign_slug();
 
@@ -191,7 +195,8 @@ create table contributor_relations (
   id bigint generated always as identity primary key,
   contributor_id bigint not null references contributors on delete cascade,
   relation_id bigint not null constraint contributor_relations_relation_id_fkey references contributors on delete cascade,
-  relation_type text not null
+  relation_type text not null,
+  constraint contributor_relations_to_another_check check (relation_id <> contributor_id)
 );
 
 create index contributor_relations_by_contributor on contributor_relations (contributor_id, id);
@@ -224,12 +229,13 @@ create table publishers (
   founding_date text check (
     founding_date ~ '^\d{4}(-\d\d){0,2}$' and pg_input_is_valid(rpad(founding_date, 10, '-01'), 'date')
   ),
-  image text,
+  image text constraint publishers_image_is_own check (image !~ '^(avatars|profiles)/'), -- The bucket keeps it
   image_source text,
   random_key double precision not null default random(),
   alias_keys text not null default '' collate "C",
   search_keys text not null generated always as (search_key(name) || chr(10) || alias_keys) stored collate "C",
-  external_id text
+  external_id text constraint publishers_external_id_says_slug
+    check (slug = substring(external_id from '^slug\u003a([^/?#%\\]+)$'))
 );
 
 create unique index publishers_external_id_key on publishers (external_id) where external_id is not null;
@@ -239,8 +245,6 @@ create index publishers_by_name on publishers (name_key, id);
 create index publishers_at_random on publishers (scope, random_key) include (slug);
 
 create index publishers_by_pairs on publishers using gin (pairs(search_keys));
-
-create index publishers_by_image on publishers (image) where image is not null;
 
 create trigger assign_slug before insert on publishers for each row execute function assign_slug();
 
@@ -269,7 +273,8 @@ create table publisher_relations (
   id bigint generated always as identity primary key,
   publisher_id bigint not null references publishers on delete cascade,
   relation_id bigint not null references publishers on delete cascade,
-  type text not null
+  type text not null,
+  constraint publisher_relations_to_another_check check (relation_id <> publisher_id)
 );
 
 create index publisher_relations_by_publisher on publisher_relations (publisher_id, id);

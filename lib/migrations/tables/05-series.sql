@@ -10,7 +10,8 @@ create table series (
   origin text not null default '',
   alias_keys text not null default '' collate "C",
   search_keys text not null generated always as (search_key(name) || chr(10) || alias_keys) stored collate "C",
-  external_id text
+  external_id text constraint series_external_id_says_slug
+    check (slug = substring(external_id from '^slug\u003a([^/?#%\\]+)$'))
 );
 
 create unique index series_external_id_key on series (external_id) where external_id is not null;
@@ -58,15 +59,14 @@ create table volumes (
   id bigint generated always as identity primary key,
   series_id bigint not null references series on delete cascade,
   number integer not null,
-  cover text, -- Key of the cover image in the bucket
+  -- Key of the cover image in the bucket, which keeps it
+  cover text constraint volumes_cover_is_own check (cover !~ '^(avatars|profiles)/'),
   aspect_ratio double precision not null default 0.7 check (aspect_ratio > 0 and aspect_ratio < 'infinity'),
   nsfw smallint not null default 0 check (nsfw in (0, 1)),
   nsfw18 smallint not null default 0 check (nsfw18 in (0, 1))
 );
 
 create unique index volumes_number_key on volumes (series_id, number);
-
-create index volumes_by_cover on volumes (cover) where cover is not null;
 
 create table series_contributors (
   contributor_id bigint not null references contributors on delete cascade,

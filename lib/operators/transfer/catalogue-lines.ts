@@ -73,6 +73,8 @@ const orNull = <S extends z.ZodMiniType>(schema: S) => or(schema, null);
 interface ListMeaning extends Pick<Meaning, "column" | "parent"> {
   /** No two elements have the same value of this field, or none: are the same. */
   readonly distinct?: string | null;
+  /** The column by which the database tells an element from others of its record. Default: none. */
+  readonly key?: string;
   /** The order in an export. Default: by ids. */
   readonly order?: string;
 }
@@ -82,14 +84,14 @@ function list<S extends z.ZodMiniType>(
   table: string,
   element: S,
   max: number,
-  { distinct, order = `${table}.id`, ...only }: ListMeaning = {},
+  { distinct, key, order = `${table}.id`, ...only }: ListMeaning = {},
 ) {
   const keyOf = (value: unknown) => (distinct ? Object(value)[distinct] : value);
   const isFine = (values: readonly unknown[]) =>
     distinct === undefined || new Set(values.map(keyOf)).size === values.length;
   const expected = `a list of at most ${max} elements${distinct === undefined ? "" : `, each with another ${distinct ?? "value"}`}`;
   const array = z.array(element).check(z.maxLength(max), z.refine(isFine));
-  return or(meaning(array, expected, { list: { table, order, columns: columnsOf(element, only) } }), []);
+  return or(meaning(array, expected, { list: { table, key, order, columns: columnsOf(element, only) } }), []);
 }
 
 /** A kind of lines, which are rows of this table. */
@@ -161,7 +163,7 @@ export const kinds = {
     gender: orNull(nameOrEmpty),
     type: orNull(nameOrEmpty),
     image: orNull(imageKey),
-    links: list("contributor_links", link, 50, { column: "url", order: "position" }),
+    links: list("contributor_links", link, 50, { column: "url", key: "position", order: "position" }),
     aliases: list("contributor_aliases", name, aliasesMax, { column: "name" }),
     descriptions: descriptions("contributor_descriptions"),
   }),
@@ -175,19 +177,29 @@ export const kinds = {
     name: z.optional(name),
     type: or(nameOrEmpty, ""),
     origin: or(nameOrEmpty, ""),
-    tags: list("series_tags", name, 200, { column: "tag_id", parent: "tags", order: 'tags.name collate "C"' }),
+    tags: list("series_tags", name, 200, {
+      column: "tag_id",
+      parent: "tags",
+      key: "tag_id",
+      order: 'tags.name collate "C"',
+    }),
     aliases: list("series_aliases", z.strictObject({ name, language: languageName }), aliasesMax),
     descriptions: list(
       "series_descriptions",
       z.strictObject({ language: languageName, description: requiredText }),
       40,
     ),
-    volumes: list("volumes", volume, 2_000, { order: "number", distinct: "number" }),
+    volumes: list("volumes", volume, 2_000, { key: "number", order: "number", distinct: "number" }),
     contributors: list("series_contributors", z.strictObject({ contributor, role: optionalName }), 500, {
+      key: "contributor_id",
       order: "contributor_id",
       distinct: "contributor",
     }),
-    publishers: list("series_publishers", publisher, 200, { order: "publisher_id", distinct: null }),
+    publishers: list("series_publishers", publisher, 200, {
+      key: "publisher_id",
+      order: "publisher_id",
+      distinct: null,
+    }),
   }),
 } as const;
 
@@ -204,14 +216,26 @@ const rowOf = (columns: readonly Column[], value: unknown) =>
     }),
   );
 
-/** A line as the database function takes it (lib/changes/import-lines.sql). */
+/** The records that a row names, each with its table. Tags are added as they are named. */
+const namesIn = (columns: readonly Column[], row: Readonly<Record<string, unknown>>) =>
+  columns.flatMap(({ name, parent = "tags" }) => {
+    const record = row[name];
+    return parent === "tags" || (record ?? undefined) === undefined ? [] : [[parent, String(record)] as const];
+  });
+
+/** A line as the database function takes it (lib/changes/import-names.sql). */
 export function storedLine({ kind, ...fields }: CatalogueLine) {
   const { table, columns, lists } = kinds[kind];
-  const elements = lists.flatMap(({ field, order, columns: within, ...list }) => {
+  const object = rowOf(columns, fields);
+  const listed = lists.flatMap(({ field, key, ...list }) => {
     const said: unknown = Object(fields)[field];
     if (!Array.isArray(said)) return [];
-    if (order !== "position") return [[list.table, said.map((element) => rowOf(within, element))]];
-    return [[list.table, [...new Set(said)].map((element, position) => ({ ...rowOf(within, element), position }))]];
+    const elements = key === "position" ? [...new Set(said)] : said;
+    const rows = elements.map((element, position) => ({
+      ...rowOf(list.columns, element),
+      ...(key === "position" && { position }),
+    }));
+    return [{ table: list.table, rows, names: rows.flatMap((row) => namesIn(list.columns, row)) }];
   });
   return {
     table_name: table,
@@ -223,23 +247,11 @@ export function storedLine({ kind, ...fields }: CatalogueLine) {
             "disambiguation" in fields ? fields.disambiguation : "",
           )
         : undefined,
-    object: rowOf(columns, fields),
-    lists: Object.fromEntries(elements),
+    object,
+    lists: Object.fromEntries(listed.map(({ table, rows }) => [table, rows])),
+    names: [...namesIn(columns, object), ...listed.flatMap(({ names }) => names)],
   };
 }
-
-/** The fields of lines by their columns; %s stands for the place of an element. */
-export const fieldsOfColumns = Object.fromEntries(
-  Object.values(kinds).flatMap(({ table, columns, lists }) => [
-    ...columns.map(({ field, name }) => [`${table}.${name}`, field]),
-    ...lists.flatMap((list) =>
-      list.columns.map(({ field, name }) => [
-        `${list.table}.${name}`,
-        [list.field, "%s", field].filter(Boolean).join("."),
-      ]),
-    ),
-  ]),
-);
 
 const nameOf = ({ name = "", first_name = name, last_name }: Readonly<Record<string, unknown>>): string =>
   `${first_name} ${last_name ?? ""}`;

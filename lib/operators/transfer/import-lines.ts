@@ -82,7 +82,7 @@ const batchBytes = 512 * 1024;
 
 /**
  * The lines in batches; of an empty file one that is empty. A record has one line in each: with several the database
- * would have to split the batch, while edits of all its records wait.
+ * would write line by line, while edits of all its records wait.
  */
 export async function* batchesOf(lines: AsyncIterable<FileLine>): AsyncGenerator<Batch> {
   let batch: FileLine[] = [];

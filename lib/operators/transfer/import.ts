@@ -7,7 +7,7 @@ import type { OperatorContext } from "../operator-function.ts";
 import type { OperatorPayload } from "../payloads.ts";
 import { plural } from "../plural.ts";
 import { refusal } from "../refusal.ts";
-import { fieldsOfColumns, storedLine } from "./catalogue-lines.ts";
+import { storedLine } from "./catalogue-lines.ts";
 import { type Batch, batchesOf, isRefusal, linesIn, type Start } from "./import-lines.ts";
 import { type ImportReport, importReport } from "./import-report.ts";
 import { openSource, type Source } from "./import-source.ts";
@@ -77,7 +77,6 @@ async function importBatch(
     end: lines.at(-1)?.end ?? 0,
     isDone: isLast,
     lines: lines.map(({ number, content }) => ({ number, ...(isRefusal(content) ? content : storedLine(content)) })),
-    fields: fieldsOfColumns,
   });
   if (status === 409) return false;
   for (const refused of batchResult.parse(result).refusals) context.log({ refused }, "warn");
