@@ -406,6 +406,17 @@ export interface AddRole {
   description: string;
 }
 
+export interface AddedDescription {
+  description: string;
+  language: string;
+  source?: string;
+}
+
+export interface AddedRelation {
+  relation_id: number;
+  relation_type: string;
+}
+
 export interface AdminContributor {
   id: number;
   first_name: string;
@@ -559,13 +570,13 @@ export interface EditContributor {
   /** Ids of aliases; objects with an `id` are accepted, too. */
   removed_aliases?: number[] | null;
   /** Languages by their English names or two-letter codes; any other text is kept as it is. */
-  added_descriptions?: NewDescription[] | null;
+  added_descriptions?: AddedDescription[] | null;
   /** Ids of descriptions; objects with an `id` are accepted, too. */
   removed_descriptions?: number[] | null;
   /** Ids of descriptions, with the fields that change. */
   modified_descriptions?: ChangedDescription[] | null;
   /** Ids of other contributors, each with the kind of relation: any text, such as `sibling`. */
-  added_relations?: NewRelation[] | null;
+  added_relations?: AddedRelation[] | null;
   /** Ids of relations; objects with an `id` are accepted, too. */
   removed_relations?: number[] | null;
   /** Ids of relations, with the fields that change. */
@@ -606,17 +617,6 @@ export interface Envelope {
 export interface Link {
   url: string;
   domain: string;
-}
-
-export interface NewDescription {
-  description: string;
-  language: string;
-  source?: string;
-}
-
-export interface NewRelation {
-  relation_id: number;
-  relation_type: string;
 }
 
 export interface Permission {

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import { ChangedDescription, ChangedRelation, NewDescription, NewRelation } from "./elements.ts";
+import { AddedDescription, AddedRelation, ChangedDescription, ChangedRelation } from "./elements.ts";
 import { noFileService } from "./errors.ts";
 import { link } from "./links.ts";
 import {
@@ -83,10 +83,10 @@ export const editContributor = declare("POST /admin-contributors/edit/{id}", {
     public: flag,
     added_aliases: list(alias),
     removed_aliases: removed,
-    added_descriptions: list(NewDescription),
+    added_descriptions: list(AddedDescription),
     removed_descriptions: removed,
     modified_descriptions: list(ChangedDescription),
-    added_relations: list(NewRelation),
+    added_relations: list(AddedRelation),
     removed_relations: removed,
     modified_relations: list(ChangedRelation),
   },

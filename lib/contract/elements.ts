@@ -6,13 +6,13 @@ import { bodyId, languageName, name, requiredText, source } from "./parameters.t
  * its components.
  */
 
-export const NewDescription = z.object({
+export const AddedDescription = z.object({
   description: requiredText,
   language: languageName,
   source: z._default(source, ""),
 });
 
-export const NewRelation = z.object({ relation_id: bodyId, relation_type: name });
+export const AddedRelation = z.object({ relation_id: bodyId, relation_type: name });
 
 /** A changed element has its id and the fields that change. */
 export const ChangedDescription = z.object({

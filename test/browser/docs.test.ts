@@ -59,6 +59,8 @@ it("The reference page is sent to the host name whose cookie people get", async 
   page = docs("here", `http://localhost:${port}`);
   expect(await ask("/docs")).toEqual([302, `http://localhost:${port}/docs`]);
   expect(await ask("/docs/openapi.json")).toEqual([200, null]);
+  const text = await (await fetch(`${url}/docs/openapi.json`)).text();
+  expect([JSON.parse(text).servers, text.includes("localhost:3000")]).toEqual([[{ url }], false]);
   page = docs("here", `http://localhost:${port + 1}`);
   expect(await ask("/docs")).toEqual([200, null]);
   await close();

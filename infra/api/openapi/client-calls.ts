@@ -1,12 +1,14 @@
 import type { Declaration } from "../../../lib/contract/declare.ts";
-import { bodiesOf, parametersOf } from "./requests.ts";
+import { bodiesOf, parametersOf, sampleEvent } from "./requests.ts";
 
 /** The call of an operation through the client (lib/client), with the values of its examples. */
 export function clientCallOf(operation: string, declaration: Declaration): string {
   const { method, path, needsFileService } = declaration;
-  const parameters = parametersOf(declaration);
+  const event = sampleEvent(declaration);
+  const sampled = { ...event?.pathParameters, ...event?.queryStringParameters };
+  const parameters = parametersOf(declaration).filter(({ name }) => name in sampled);
   const valuesIn = (location: "path" | "query") =>
-    parameters.flatMap((each) => (each.in === location && "example" in each ? [[each.name, each.example]] : []));
+    parameters.flatMap((each) => (each.in === location ? [[each.name, each.example]] : []));
   const [body] = bodiesOf(operation, declaration);
   const isPatch = body?.type === "application/merge-patch+json";
   const options = Object.entries({

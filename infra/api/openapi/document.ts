@@ -6,6 +6,8 @@ import { permissions } from "../../../lib/contract/permissions.ts";
 import manifest from "../../../package.json" with { type: "json" };
 import { clientCallOf } from "./client-calls.ts";
 import { readExamples } from "./examples.ts";
+import { localServer } from "./file.ts";
+import { exactNames } from "./patterns.ts";
 import { parametersOf, preference, requestBodyOf, requestSchemas } from "./requests.ts";
 import { commonResponses, responsesOf } from "./responses.ts";
 import { type JsonSchema, responseSchemas } from "./schemas.ts";
@@ -24,8 +26,15 @@ const tags: Readonly<Record<string, string>> = {
     "Further operations for panels. In other operations, parameters and fields beyond the interface are marked.",
 };
 
-/** The OpenAPI document of the interface, made from its declarations. */
-export function openApiDocument() {
+interface DocumentOptions {
+  /** Where the API is. */
+  readonly server?: string | undefined;
+  /** Whether the patterns of names are those of the declarations, for tools that can read them. */
+  readonly areNamesExact?: boolean;
+}
+
+/** The OpenAPI document of the interface, made from its declarations. By default the server is that of `npm start`. */
+export function openApiDocument({ server = localServer, areNamesExact = false }: DocumentOptions = {}) {
   const operations = Object.entries(resources).flatMap(([tag, declarations]) =>
     Object.entries(declarations)
       .map(([name, declaration]) => ({ tag, name, declaration }))
@@ -40,7 +49,7 @@ export function openApiDocument() {
       description: introduction(),
       license: { name: "MIT", identifier: "MIT" },
     },
-    servers: [{ url: "/", description: "Where this document is served" }],
+    servers: [{ url: server }],
     tags: Object.keys(resources).map((name) => ({ name, description: tags[name] ?? name })),
     paths: Object.fromEntries(
       [...Map.groupBy(operations, ({ declaration }) => declaration.path)].map(([path, endpoints]) => [
@@ -60,40 +69,44 @@ export function openApiDocument() {
       parameters: { Prefer: preference },
       responses: commonResponses(),
       headers: {
-        CacheControl: text("Which caches may keep the response, and for how long"),
-        ETag: text("The version of the record, for `If-None-Match`"),
+        CacheControl: text("Which caches may keep the response, and for how long", "no-store"),
+        ETag: text("The version of the record, for `If-None-Match`", 'W/"2jmj7l5rSw0yVb_vlWAYkK_YBwk"'),
         Version: {
           description: "The record's version, a strong tag for `If-Match`",
           schema: { type: "string", pattern: '^"[!#-~]*"$' },
+          example: '"7"',
         },
         Location: {
-          ...text("Beyond the interface: the path of the new record, with the id at its end"),
+          ...text("Beyond the interface: the path of the new record, with the id at its end", "/admin-roles/id/207"),
           "x-extension": true,
         },
         ContentLocation: {
-          ...text("Beyond the interface: the path with the record's slug, if the request has a former one"),
+          ...text(
+            "Beyond the interface: the path with the record's slug, if the request has a former one",
+            "/contributor/slug/osamu-tezuka",
+          ),
           "x-extension": true,
         },
-        RetryAfter: text("Seconds to wait"),
+        RetryAfter: text("Seconds to wait", "5"),
         InvalidParameters: {
           ...text(
-            "Beyond the interface: what is wrong with each parameter, as a list of RFC 9651: " +
-              '`order;reason="unknown";allowed="name-asc name-desc", client;reason="missing"`',
+            "Beyond the interface: what is wrong with each parameter, as a list of RFC 9651",
+            'order;reason="unknown";allowed="name-asc name-desc", client;reason="missing"',
           ),
           "x-extension": true,
         },
         MissingPermission: {
-          ...text("Beyond the interface: the key of the permission that the caller lacks"),
+          ...text("Beyond the interface: the key of the permission that the caller lacks", "edit-users"),
           "x-extension": true,
         },
       },
-      schemas: schemas(),
+      schemas: areNamesExact ? withExactNames(schemas()) : schemas(),
     },
   };
 }
 
 /** A header. */
-const text = (description: string) => ({ description, schema: { type: "string" } });
+const text = (description: string, example: string) => ({ description, schema: { type: "string" }, example });
 
 /** The guide, and what else of the contract's README callers need. */
 function introduction(): string {
@@ -177,14 +190,16 @@ function schemas(): Record<string, JsonSchema> {
   return Object.fromEntries(all.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
+const withExactNames = (all: Record<string, JsonSchema>): Record<string, JsonSchema> => ({
+  ...all,
+  ...Object.fromEntries(Object.entries(exactNames).map(([name, pattern]) => [name, { ...all[name], pattern }])),
+});
+
 /**
  * The text of the document: a line for each operation and each component, so that it is compact and a change shows in a
- * diff. Characters beyond U+FFFF are escaped, because some are invisible.
+ * diff.
  */
-export const openApiText = () =>
-  `${inLines(JSON.parse(JSON.stringify(openApiDocument())), 3).replace(/[\ud800-\udfff]/g, escaped)}\n`;
-
-const escaped = (surrogate: string) => `\\u${surrogate.charCodeAt(0).toString(16)}`;
+export const openApiText = () => `${inLines(JSON.parse(JSON.stringify(openApiDocument())), 3)}\n`;
 
 /** JSON with a line for each field of the objects that are nested less than `depth` times. */
 function inLines(value: unknown, depth: number): string {

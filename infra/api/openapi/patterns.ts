@@ -43,7 +43,12 @@ const ends = `[\\s${rangesOf(characters.pasted)}]*`;
 const joiners = joinersInPlace((each) => `[${rangesOf(each)}]`);
 const visibleName = `^${ends}[^\\s${unseen}]([^${unseen}]|${joiners})*${ends}$`;
 
-/** Names, which many fields refer to. */
+/** What the declarations check. Many tools cannot read such patterns, of 7,000 characters and with some beyond U+FFFF. */
+export const exactNames = { Name: visibleName, PossibleName: `${visibleName}|^[\\s${unseen}]*$` };
+
+const control = "\\u0000-\\u001f\\u007f-\\u009f";
+
+/** Names, which many fields refer to. The patterns mean the same with and without the flag `u`. */
 export const nameSchemas = {
   Name: {
     description:
@@ -51,12 +56,12 @@ export const nameSchemas = {
     type: "string",
     minLength: 1,
     maxLength: nameLengthMax,
-    pattern: visibleName,
+    pattern: `^[^${control}]*[^\\s${control}][^${control}]*$`,
   },
   PossibleName: {
     description: "The same, or nothing to be seen at all, which is no name.",
     type: "string",
     maxLength: nameLengthMax,
-    pattern: `${visibleName}|^[\\s${unseen}]*$`,
+    pattern: `^[^${control}]*$`,
   },
 };

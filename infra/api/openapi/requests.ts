@@ -5,7 +5,15 @@ import * as z from "zod/mini";
 import { type Declaration, endpointPath } from "../../../lib/contract/declare.ts";
 import { resources } from "../../../lib/contract/endpoints.ts";
 import { headersOf, strictHandling } from "../../../lib/contract/headers.ts";
-import { bodySchemas, defaultOf, isOptional, type JsonSchema, parameterSchema, reference } from "./schemas.ts";
+import {
+  bodySchemas,
+  defaultOf,
+  isOptional,
+  type JsonSchema,
+  outputSchema,
+  parameterSchema,
+  reference,
+} from "./schemas.ts";
 
 /** A picture of one pixel. */
 export const imageExample =
@@ -59,12 +67,14 @@ const headers = {
     description:
       'The expected `ETag` of the record, such as `"7"`. If the record has another, the response is 412 and nothing changes.',
     schema: { type: "string", pattern: `^(\\*|${tag}( ?, ?${tag})*)$` },
+    example: '"7"',
   },
   "Idempotency-Key": {
     description:
       "A random text for this change, stored for a day at least. After a 503, a 504 or a lost response, send the same " +
       "request with the same key again: the change is made once, and each request gets the same response.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]*$" },
+    example: "5f0c6a1e-8d0b-4a53-9f0e-2b7c1d9a6e34",
   },
 } as const;
 
@@ -95,7 +105,7 @@ export function parametersOf(declaration: Declaration) {
     Object.entries(shape).map(([name, schema]) => {
       const json = parameterSchema(schema);
       const required = location === "path" || !isOptional(schema);
-      const sample = samples?.[name];
+      const sample = samples?.[name] ?? usualSamples[name] ?? json.default ?? sampleOf(schema);
       return {
         name,
         in: location,
@@ -106,7 +116,7 @@ export function parametersOf(declaration: Declaration) {
           ? { description: `Beyond the interface: ${meanings[name] ?? ""}`, "x-extension": true }
           : descriptionOf(name)),
         schema: json,
-        ...(sample === undefined ? {} : { example: json.type === "integer" ? Number(sample) : sample }),
+        example: json.type === "integer" ? Number(sample) : sample,
       };
     });
   return [
@@ -115,6 +125,15 @@ export function parametersOf(declaration: Declaration) {
     ...read("query", declaration.extensionQuery, event?.queryStringParameters, true),
     ...headersOf(declaration).map((name) => ({ name, in: "header" as const, required: false, ...headers[name] })),
   ];
+}
+
+/** Values of parameters that a sample event leaves out. */
+const usualSamples: Readonly<Record<string, string>> = { client: "1", lang: "English", role: "2", search: "a" };
+
+/** Of words the first, or all of them with commas between them. */
+function sampleOf(schema: z.ZodMiniType): unknown {
+  const { enum: words, items } = outputSchema(schema);
+  return Array.isArray(words) ? words[0] : Object(items).enum?.join();
 }
 
 export const bodyName = (operation: string): string => operation.charAt(0).toUpperCase() + operation.slice(1);
@@ -143,9 +162,9 @@ export function bodiesOf(operation: string, declaration: Declaration) {
 export const requestBodyOf = (operation: string, declaration: Declaration): object => ({
   required: true,
   content: Object.fromEntries(
-    bodiesOf(operation, declaration).map(({ type, name, description }) => [
+    bodiesOf(operation, declaration).map(({ type, name, description, example }) => [
       type,
-      { schema: reference(name), ...(description ? { "x-extension": true } : {}) },
+      { schema: reference(name), example, ...(description ? { "x-extension": true } : {}) },
     ]),
   ),
 });
@@ -156,19 +175,19 @@ export function requestSchemas(): Readonly<Record<string, JsonSchema>> {
     Object.entries(each).flatMap(([operation, declaration]) => bodiesOf(operation, declaration)),
   );
   const schemas = bodySchemas(Object.fromEntries(bodies.map(({ name, schema }) => [name, schema])));
-  for (const { name, schema, description, example } of bodies) {
+  for (const { name, schema, description } of bodies) {
     const fields = Object.entries(schema.def.shape).map(([field, each]) => [
       field,
       { ...descriptionOf(field), ...Object(schemas[name]?.properties)[field], ...(description ? {} : defaultOf(each)) },
     ]);
     const properties = Object.fromEntries(fields);
-    schemas[name] = { ...schemas[name], ...(description ? { description } : {}), properties, examples: [example] };
+    schemas[name] = { ...schemas[name], ...(description ? { description } : {}), properties };
   }
   return schemas;
 }
 
 /** The sample event. Those of the file service contain whole images, so they are not read. */
-function sampleEvent(declaration: Declaration): Partial<APIGatewayProxyEvent> | undefined {
+export function sampleEvent(declaration: Declaration): Partial<APIGatewayProxyEvent> | undefined {
   if (declaration.needsFileService) return { pathParameters: { id: "5" } };
   const file = join(events, `${endpointPath(declaration)}.json`);
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;

@@ -1,7 +1,7 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { documentFile } from "../../api/openapi/file.ts";
+import { documentFile, localServer } from "../../api/openapi/file.ts";
 import type { PageHandler } from "../../aws-local/api-gateway/server.ts";
 import { type ReferenceOptions, referencePage, scalarFile } from "../../reference/page.ts";
 
@@ -11,6 +11,7 @@ import { type ReferenceOptions, referencePage, scalarFile } from "../../referenc
  */
 export function docs(signIn: ReferenceOptions["signIn"], origin?: string): PageHandler {
   const html = referencePage({ base: "/docs/", signIn, api: "'self'" });
+  const document = readFileSync(documentFile, "utf8");
   return async ({ method, url = "", headers }, response) => {
     const path = method === "GET" ? url.replace(/\?.*$/s, "") : undefined;
     if (path === "/docs" && origin !== undefined && isOtherName(headers.host, origin))
@@ -19,8 +20,10 @@ export function docs(signIn: ReferenceOptions["signIn"], origin?: string): PageH
       const policy = "frame-ancestors 'none'";
       response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy });
       response.end(html);
-    } else if (path === "/docs/openapi.json") await sendFile(response, documentFile, "application/json");
-    else if (path === "/docs/scalar.js") await sendFile(response, scalarFile, "text/javascript; charset=utf-8");
+    } else if (path === "/docs/openapi.json") {
+      response.writeHead(200, { "Content-Type": "application/json", "X-Content-Type-Options": "nosniff" });
+      response.end(document.replaceAll(localServer, `http://${headers.host}`));
+    } else if (path === "/docs/scalar.js") await sendFile(response, scalarFile, "text/javascript; charset=utf-8");
     else return false;
     return true;
   };
