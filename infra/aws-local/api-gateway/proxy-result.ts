@@ -14,7 +14,7 @@ export interface ResultHead {
 }
 
 export interface ProxyResult extends ResultHead {
-  readonly body: Buffer;
+  readonly body: Buffer | string;
 }
 
 export interface StreamedResult extends ResultHead {
@@ -46,7 +46,10 @@ export function resultOf(output: unknown, acceptsBinary: boolean): ProxyResult |
   const { data } = resultSchema.safeParse(output);
   const head = data && sendable(data);
   return (
-    head && { ...head, body: Buffer.from(data.body ?? "", data.isBase64Encoded && acceptsBinary ? "base64" : "utf8") }
+    head && {
+      ...head,
+      body: data.isBase64Encoded && acceptsBinary ? Buffer.from(data.body ?? "", "base64") : (data.body ?? ""),
+    }
   );
 }
 
@@ -89,14 +92,14 @@ export async function sendResult(
 ): Promise<void> {
   startResponse(response, { statusCode, headers });
   const isCompressed =
-    body.length >= compressedBytesMin &&
+    Buffer.byteLength(body) >= compressedBytesMin &&
     gzipAccepted.test(`${request.headers["accept-encoding"]}`) &&
     !response.hasHeader("Content-Encoding");
   if (isCompressed) response.setHeader("Content-Encoding", "gzip");
   const content = isCompressed ? await compress(body) : body;
   // A HEAD response has no Content-Length: the length of a GET's body is not known.
   const hasBody = statusCode !== 204 && statusCode !== 304 && request.method !== "HEAD";
-  if (hasBody) response.setHeader("Content-Length", content.length);
+  if (hasBody) response.setHeader("Content-Length", Buffer.byteLength(content));
   response.end(content);
 }
 

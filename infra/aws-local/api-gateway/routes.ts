@@ -19,11 +19,12 @@ export function router<Resource>(
   const routes = [...resources]
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([path, resource]) => ({ path, resource, segments: segmentsOf(path) }));
+  const byLength = Map.groupBy(routes, ({ segments }) => segments.length);
   return (requested) => {
     const values = segmentsOf(requested);
     const fits = (segment: string, index: number) =>
       isParameter(segment) ? values[index] !== "" : values[index] === segment;
-    const found = routes.find(({ segments }) => segments.length === values.length && segments.every(fits));
+    const found = byLength.get(values.length)?.find(({ segments }) => segments.every(fits));
     if (!found) return undefined;
     const { path, resource, segments } = found;
     const parameters = segments.flatMap((segment, index) =>
