@@ -26,16 +26,26 @@ export class Unavailable extends Error {
 export type RequestTimeouts = Readonly<typeof usualTimeouts>;
 
 /** API Gateway waits for 29 s. */
-export const usualTimeouts = { timeoutInMilliseconds: 24_000, reserveInMilliseconds: 5_000 };
+export const usualTimeouts = {
+  timeoutInMilliseconds: 24_000,
+  reserveInMilliseconds: 5_000,
+  /** A connection that is silent for so long is dead. Three attempts fit into a request. */
+  attemptInMilliseconds: 8_000,
+};
 
 /**
  * Of what visitors read: they have the response within 7 s. The edge waits for 8 s (infra/stacks/edge/edge.ts), and a
  * cold start comes before the first call.
  */
-export const publicTimeouts: RequestTimeouts = { timeoutInMilliseconds: 6_500, reserveInMilliseconds: 1_500 };
+export const publicTimeouts: RequestTimeouts = {
+  timeoutInMilliseconds: 6_500,
+  reserveInMilliseconds: 1_500,
+  /** With it the first attempt ends in time by itself, also if its response stops halfway. */
+  attemptInMilliseconds: 3_400,
+};
 
 /** Of an operator, whose change may be a large one: the Data API ends a statement after 45 s. */
-export const operatorTimeouts: RequestTimeouts = { timeoutInMilliseconds: 50_000, reserveInMilliseconds: 5_000 };
+export const operatorTimeouts: RequestTimeouts = { ...usualTimeouts, timeoutInMilliseconds: 50_000 };
 
 /** The deadline of a request that arrives now. */
 export const deadlineFromNow = ({ timeoutInMilliseconds }: RequestTimeouts = usualTimeouts): number =>
@@ -51,19 +61,17 @@ export const deadlineOf = (
     performance.now() + context.getRemainingTimeInMillis() - timeouts.reserveInMilliseconds,
   );
 
-/** A connection that is silent for so long is dead. Three attempts fit into a request. */
-export const attemptTimeoutInMilliseconds = 8_000;
 /** The share of the time that an attempt may take, so that a dead connection leaves time for another attempt. */
 const attemptShare = 0.6;
-/** If a response stops halfway, the SDK's handler starts its timer only after 3 s. */
-const longestAttemptInMilliseconds = attemptTimeoutInMilliseconds + 3_000;
+/** If a response stops halfway, the SDK's handler starts its timer only after so long. */
+const timerDelayInMilliseconds = 3_000;
 
-/** The time-outs of an SDK client. With these an attempt needs no abort signal. */
+/** The time-outs of an SDK client. With these an attempt needs no abort signal, if there is enough time. */
 export const timeouts = {
   connectionTimeout: 2_000,
-  requestTimeout: attemptTimeoutInMilliseconds,
+  requestTimeout: usualTimeouts.attemptInMilliseconds,
   throwOnRequestTimeout: true,
-  socketTimeout: attemptTimeoutInMilliseconds,
+  socketTimeout: usualTimeouts.attemptInMilliseconds,
 } as const;
 
 /** The options of an SDK client for one attempt. */
@@ -81,7 +89,7 @@ export async function sendWithin<Output>(
 ): Promise<Output> {
   const controller = new AbortController();
   const abort = () => controller.abort();
-  const timer = setTimeout(abort, Math.min(attemptTimeoutInMilliseconds, milliseconds));
+  const timer = setTimeout(abort, Math.min(usualTimeouts.attemptInMilliseconds, milliseconds));
   return await send({ abortSignal: controller.signal }).finally(() => clearTimeout(timer));
 }
 
@@ -92,14 +100,16 @@ const pauseMaxInMilliseconds = 2_000;
  * Sends until there is a response. The same command may arrive more than once.
  * @param send makes one attempt. Without options it ends by the client's own time-outs (see `timeouts`).
  * @param isTransient whether another attempt may succeed after this error; any other error is thrown
+ * @param ownInMilliseconds the client's time-out of an attempt
  * @throws {Unavailable} when the deadline comes first
  */
 export async function retry<Output>(
   send: (options?: AttemptOptions) => Promise<Output>,
   isTransient: (error: unknown) => boolean,
   deadline: number,
+  ownInMilliseconds = usualTimeouts.attemptInMilliseconds,
 ): Promise<Output> {
-  const attemptInMilliseconds = attemptShare * (deadline - performance.now());
+  const shareInMilliseconds = attemptShare * (deadline - performance.now());
   let cause: unknown;
   let pause = 0;
   for (let failures = 1; ; failures++) {
@@ -107,8 +117,9 @@ export async function retry<Output>(
     if (remaining <= 0) throw new Unavailable(cause);
     if (pause > 0) await sleep(pause);
     try {
-      const longest = Math.min(remaining, attemptInMilliseconds);
-      return await (longest < longestAttemptInMilliseconds ? sendWithin(send, longest) : send());
+      const endsByItself =
+        ownInMilliseconds <= shareInMilliseconds && ownInMilliseconds + timerDelayInMilliseconds <= remaining;
+      return await (endsByItself ? send() : sendWithin(send, Math.min(remaining, shareInMilliseconds)));
     } catch (error) {
       if (!isTransient(error)) throw error;
       cause = error;

@@ -1,13 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import sql, { raw, type Sql } from "sql-template-tag";
-import {
-  attemptTimeoutInMilliseconds,
-  deadlineFromNow,
-  operatorTimeouts,
-  retry,
-  sendWithin,
-  Unavailable,
-} from "../aws/retry.ts";
+import { deadlineFromNow, operatorTimeouts, retry, sendWithin, Unavailable, usualTimeouts } from "../aws/retry.ts";
 import type { ChangeName, OperatorChangeName } from "../changes/all.ts";
 import { integer, integerOrNull, isRefusal, isTransient, type Row, send, textOrNull } from "./client.ts";
 import type { Guard } from "./guard.ts";
@@ -67,7 +60,7 @@ export async function changeWithin(
   name: OperatorChangeName,
   request: OperatorRequest,
 ): Promise<Outcome> {
-  const wait_until = databaseTime(performance.now() + attemptTimeoutInMilliseconds);
+  const wait_until = databaseTime(performance.now() + usualTimeouts.attemptInMilliseconds);
   return outcomeOf(await sendStatement(callOf(operatorCall(name), { ...request, wait_until })));
 }
 
@@ -100,7 +93,7 @@ export async function callOnce(
   let unknownUntil = Number.NEGATIVE_INFINITY;
   const attempt = async (): Promise<Outcome & { readonly sentAt: number }> => {
     const sentAt = performance.now();
-    const milliseconds = Math.min(attemptTimeoutInMilliseconds, deadline - sentAt);
+    const milliseconds = Math.min(usualTimeouts.attemptInMilliseconds, deadline - sentAt);
     const beginBy = sentAt + milliseconds / 4;
     const waitUntil = sentAt + (3 * milliseconds) / 4;
     const times = { begin_by: databaseTime(beginBy), wait_until: databaseTime(waitUntil) };

@@ -1,9 +1,19 @@
 import { ExecuteStatementCommand, type Field, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { fromEnv } from "@aws-sdk/credential-provider-env";
 import { Sha256 } from "@smithy/core/checksum";
+import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { SignatureV4 } from "@smithy/signature-v4";
 import type { Sql } from "sql-template-tag";
-import { type AttemptOptions, deadlineFromNow, isClockError, isFault, retry, timeouts } from "../aws/retry.ts";
+import {
+  type AttemptOptions,
+  deadlineFromNow,
+  isClockError,
+  isFault,
+  type RequestTimeouts,
+  retry,
+  timeouts,
+  usualTimeouts,
+} from "../aws/retry.ts";
 import { releaseMissing } from "./release.ts";
 
 export type Row = readonly Field[];
@@ -16,6 +26,8 @@ const credentials = () => {
   return known;
 };
 
+const requestHandler = new NodeHttpHandler(timeouts);
+
 /**
  * The SDK makes one attempt only; `retry` decides what is sent again, and for how long. The SDK caches its middleware
  * for all commands, since no command adds any. Without this signer it would make one for each call.
@@ -25,12 +37,21 @@ export const client = new RDSDataClient({
   signer: new SignatureV4({ service: "rds-data", region: process.env.AWS_REGION ?? "", credentials, sha256: Sha256 }),
   maxAttempts: 1,
   cacheMiddleware: true,
-  requestHandler: timeouts,
+  requestHandler,
 });
 
 /** There is no logger, no report uses the user agent, and the Data API calls no function that could call this one. */
 export const unusedMiddleware = ["loggerMiddleware", "getUserAgentMiddleware", "recursionDetectionMiddleware"];
 for (const name of unusedMiddleware) client.middlewareStack.remove(name);
+
+let { attemptInMilliseconds } = usualTimeouts;
+
+/** Ends attempts as these time-outs say. The function of an endpoint sets it once, when it is loaded. */
+export function limitAttempts(given: RequestTimeouts): void {
+  ({ attemptInMilliseconds } = given);
+  for (const option of ["requestTimeout", "socketTimeout"] as const)
+    requestHandler.updateHttpClientConfig(option, attemptInMilliseconds);
+}
 
 /** Where a statement runs: the cluster, the secret of a login, and the database. */
 export type Target = Readonly<typeof database>;
@@ -87,7 +108,7 @@ export function isRefusal(error: unknown): boolean {
  * @throws {Unavailable} when there is no response before the deadline
  */
 export const execute = (statement: Sql, deadline = deadlineFromNow(), target = database): Promise<readonly Row[]> =>
-  retry((options) => send(statement, options, target), isTransient, deadline);
+  retry((options) => send(statement, options, target), isTransient, deadline, attemptInMilliseconds);
 
 /** Sends a statement once. */
 export async function send(statement: Sql, options?: AttemptOptions, target = database): Promise<readonly Row[]> {

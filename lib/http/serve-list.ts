@@ -6,6 +6,7 @@ import { deadlineFromNow, deadlineOf } from "../aws/retry.ts";
 import type { Declaration, ResponseName } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
 import { pageLimitMax } from "../contract/parameters.ts";
+import { limitAttempts } from "../data-api/client.ts";
 import {
   type Cursor,
   type ListQuery,
@@ -47,6 +48,7 @@ const compressed = { ...uncompressed, "Content-Encoding": "gzip" } as const;
 export function serveList<const D extends ListDeclaration>(declaration: D, toQuery: (input: Input<D>) => ListQuery) {
   const parse = inputParser(declaration);
   const timeouts = timeoutsOf(declaration);
+  limitAttempts(timeouts);
   const streaming = { executionMode: executionModeStreamifyResponse };
   return pipeline(declaration, streaming).handler(async (event, context) => {
     const guard = guardOf(declaration, event);

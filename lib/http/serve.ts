@@ -2,6 +2,7 @@ import type { Sql } from "sql-template-tag";
 import { deadlineOf } from "../aws/retry.ts";
 import type { Declaration, ResponseName } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
+import { limitAttempts } from "../data-api/client.ts";
 import { readRecord } from "../data-api/query.ts";
 import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
@@ -15,6 +16,7 @@ type RecordDeclaration = Declaration & { readonly response: { readonly record: R
 export function serve<const D extends RecordDeclaration>(declaration: D, toQuery: (input: Input<D>) => Sql) {
   const parse = inputParser(declaration);
   const timeouts = timeoutsOf(declaration);
+  limitAttempts(timeouts);
   return pipeline(declaration).handler(async (event, context) => {
     const deadline = deadlineOf(context, timeouts);
     const guard = guardOf(declaration, event);

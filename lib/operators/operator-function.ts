@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "aws-lambda";
 import { writeLog } from "../aws/log.ts";
-import { deadlineOf, type RequestTimeouts } from "../aws/retry.ts";
+import { deadlineOf, type RequestTimeouts, usualTimeouts } from "../aws/retry.ts";
 import type { OperatorChangeName } from "../changes/all.ts";
 import { changeAsOperator, changeWithin, type Outcome } from "../data-api/change.ts";
 import type { Send } from "../data-api/transaction.ts";
@@ -39,7 +39,7 @@ interface Changed {
 }
 
 /** An operator waits as long as the function may run. */
-const timeouts: RequestTimeouts = { timeoutInMilliseconds: Number.POSITIVE_INFINITY, reserveInMilliseconds: 5_000 };
+const timeouts: RequestTimeouts = { ...usualTimeouts, timeoutInMilliseconds: Number.POSITIVE_INFINITY };
 
 /**
  * Makes the Lambda handler of a function that operators and deployments invoke directly. An error that it throws is

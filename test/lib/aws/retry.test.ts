@@ -45,6 +45,20 @@ describe("retry", () => {
     );
   });
 
+  it.each([
+    ["no signal while the client's own time-out ends it in time", publicTimeouts.timeoutInMilliseconds, false],
+    ["a signal when less time is left", publicTimeouts.attemptInMilliseconds, true],
+  ])("gives an attempt %s", async (_, milliseconds, expected) => {
+    // A machine may stand still between the deadline and the attempt.
+    vi.spyOn(performance, "now").mockReturnValue(1_000);
+    const send = async (options?: AttemptOptions) => options !== undefined;
+
+    const hasSignal = retry(send, isFault, 1_000 + milliseconds, publicTimeouts.attemptInMilliseconds);
+
+    vi.mocked(performance.now).mockRestore();
+    expect(await hasSignal).toBe(expected);
+  });
+
   it("aborts an attempt at the deadline, long before the client would", async () => {
     const silent = (options?: AttemptOptions) =>
       new Promise<never>((_, reject) => {
