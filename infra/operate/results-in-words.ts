@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { plural } from "../../lib/operators/plural.ts";
 import { type ImportReport, importReport } from "../../lib/operators/transfer/import-report.ts";
 import { listedChange } from "../../lib/operators/undo/changes-in-words.ts";
-import { type conflict, type UndoResult, undoResult } from "../../lib/operators/undo/undo-result.ts";
+import { type differing, type UndoResult, undoResult } from "../../lib/operators/undo/undo-result.ts";
 import { visible } from "../command/print.ts";
 
 const listed = z.object({ changes: z.array(listedChange), next: z.nullable(z.number()) });
@@ -25,37 +25,32 @@ function changesInWords({ changes, next }: z.output<typeof listed>): readonly st
 }
 
 function undoInWords(result: UndoResult, isDryRun: boolean): readonly string[] {
-  const { change, undone, conflicts, refused, isDone } = result;
-  const [done, left] = isDryRun ? ["Would undo", "Would leave"] : ["Undid", "Left"];
+  const { change, undone, refused, isDone } = result;
   const byChange = change === undefined ? "" : `, as change ${change}`;
-  const conflictCount = new Set(conflicts.map((each) => each.change)).size;
+  const left = isDryRun
+    ? "Older changes are left: a dry run tries as many as fit into one call."
+    : "Some changes are left: invoke it again with the same payload.";
   return [
-    `${done} ${changesOf(undone.length)}${byChange}`,
+    `${isDryRun ? "Would undo" : "Undid"} ${changesOf(undone.length)}${byChange}`,
     ...undone.map((each) =>
       entry(
         [each.change, timeOf(each.at), userOf(each.username, each)],
-        [
-          ...each.what,
-          ...each.overridden.map((other) => `overrides ${conflictInWords(other)}`),
-          ...each.skipped.map((other) => `skipped ${conflictInWords(other)}`),
-        ],
+        [...each.what, ...each.missing.map((reason) => `missing: ${reason}`)],
       ),
     ),
-    ...(conflictCount > 0
-      ? ["", `${left} ${changesOf(conflictCount)}, since something is different now (or add "force": true):`]
-      : []),
-    ...conflicts.map((each) => entry([each.change, each.record.replace("/", " "), conflictInWords(each)])),
     ...(refused.length > 0 ? ["", `Cannot undo ${changesOf(refused.length)}:`] : []),
-    ...refused.map((each) => entry([each.change, each.reason])),
-    ...(isDone ? [] : ["", "Some changes are left: invoke it again with the same payload."]),
+    ...refused.map((each) => entry([each.change, each.reason], each.differing.map(differenceInWords))),
+    ...(isDone ? [] : ["", left]),
   ];
 }
 
-/** `first_name: "C", by change 812 of editor, 2026-11-23 07:30:12Z` */
-function conflictInWords({ field, now, reason, later }: z.output<typeof conflict>): string {
-  const what = reason ?? `${field}: ${now === null ? "gone" : JSON.stringify(now)}`;
-  if (later === null) return what;
-  return `${what}, by change ${later.change} of ${userOf(later.username, later)}, ${timeOf(later.at)}`;
+/** `contributor 5  first_name "C", by change 812 of editor, 2026-11-23 07:30:12Z` */
+function differenceInWords({ record, row, now, later }: z.output<typeof differing>): string {
+  const values = Object.entries(now ?? {}).map(([column, value]) => `${column} ${JSON.stringify(value)}`);
+  const what = now === null ? "gone" : values.join(", ") || "there";
+  const by =
+    later === null ? "" : `, by change ${later.change} of ${userOf(later.username, later)}, ${timeOf(later.at)}`;
+  return [record.replace("/", " "), row, what].filter(Boolean).join("  ") + by;
 }
 
 function importInWords(report: ImportReport, isDryRun: boolean): readonly string[] {

@@ -26,9 +26,14 @@ create function column_list(names text[], prefix text default '') returns text l
   select string_agg(prefix || quote_ident(name), ', ') from unnest(names) as name
 $$;
 
--- The rows that have one of these keys, locked.
+-- The rows that have one of these keys, locked, with texts of values as the history has them.
 create function current_rows(table_name text, keys jsonb) returns table (key jsonb, current jsonb)
-  language plpgsql as $$
+  language plpgsql
+  set timezone = 'UTC'
+  set extra_float_digits = 1
+  set intervalstyle = 'postgres'
+  set bytea_output = 'hex'
+  as $$
   begin
     return query execute format(
       $sql$
@@ -127,9 +132,9 @@ $$;
 
 -- The foreign keys between recorded tables. Each has one column.
 create function foreign_keys() returns table (
-  table_name text, column_name text, parent text, parent_kind text, is_cascading boolean
+  table_name text, column_name text, parent text, parent_kind text
 ) language sql stable as $$
-  select child.table_name, cast(attname as text), parent.table_name, parent.kind, confdeltype = 'c'
+  select child.table_name, cast(attname as text), parent.table_name, parent.kind
   from
     pg_constraint
     join history_tables() as child on conrelid = cast(child.table_name as regclass)

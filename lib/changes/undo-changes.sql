@@ -19,13 +19,13 @@ create function mark_undone(change_id bigint, by_id bigint) returns void languag
   end
 $$;
 
--- Takes changes back, the newest first. Records get only such `images` back whose objects have been restored; a dry run
--- supposes that all can be, if there is a file service (`hasImages`). A call ends when its result has grown to 400 KB,
--- to which a change adds at most as much: the Data API returns 1 MB. `handled` says how many changes it has looked at.
--- Rows of an import, which has thousands of changes, are not described.
+-- Takes changes back one by one, the newest first, and lists those that it refuses. Records get only such `images`
+-- back whose objects have been restored; a dry run supposes that all can be, if there is a file service (`hasImages`).
+-- A call ends when its result has grown to 400 KB, to which a change adds at most as much, since the Data API returns
+-- 1 MB; and when its time is over. A large change takes most of that, so it comes first. `handled` says how many
+-- changes the call has looked at. Rows of an import, which has thousands of changes, are not described.
 create function undo_changes(request request) returns outcome language plpgsql as $$
   declare
-    is_forced boolean = coalesce(cast(request.input ->> 'force' as boolean), false);
     change_ids bigint[] = ids(request.input -> 'changes');
     undone_import bigint = (select import_id from changes where id = cast(request.input ->> 'import' as bigint));
     unknown_id bigint = (
@@ -41,11 +41,10 @@ create function undo_changes(request request) returns outcome language plpgsql a
     result jsonb;
     undone_ids bigint[] = '{}';
     undone jsonb = '[]';
-    conflicts jsonb = '[]';
     refused jsonb = '[]';
     handled integer = 0;
     size integer = 0;
-    outcome outcome;
+    begun_at timestamptz = clock_timestamp();
   begin
     if unknown_id is not null then
       return refused(400, format('There is no change %s', unknown_id));
@@ -65,11 +64,14 @@ create function undo_changes(request request) returns outcome language plpgsql a
     -- An import that is taken back is over: it goes on no more, and the same file begins anew.
     update imports set is_done = true where id = undone_import;
     for change in select * from changes where id = any(change_ids) order by id desc loop
-      result = undo_change(change, is_forced, cast(request.input ->> 'user' as bigint));
+      exit when
+        size > 400000
+        or clock_timestamp() > begun_at + interval '2 seconds'
+        or handled > 0 and (select sum(cardinality(owners)) from history where change_id = change.id) > 5000;
+      result = undo_change(change, cast(request.input ->> 'user' as bigint), last_row);
       if result -> 'reason' is not null then
-        refused = refused || (named_change(change.id) || result);
-      elsif result -> 'conflicts' is not null then
-        conflicts = conflicts || (result -> 'conflicts');
+        result = named_change(change.id) || result;
+        refused = refused || result;
       else
         undone_ids = undone_ids || change.id;
         undoing = current_change();
@@ -81,14 +83,11 @@ create function undo_changes(request request) returns outcome language plpgsql a
       end if;
       handled = handled + 1;
       size = size + octet_length(cast(result as text));
-      exit when size > 400000;
     end loop;
 
     if undone_ids <> '{}' and request.dry_run is not true then
       update changes set undoes = undone_ids where id = undoing;
     end if;
-    return operated(request, jsonb_build_object(
-      'undone', undone, 'conflicts', conflicts, 'refused', refused, 'handled', handled
-    ));
+    return operated(request, jsonb_build_object('undone', undone, 'refused', refused, 'handled', handled));
   end
 $$;

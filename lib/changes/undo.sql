@@ -1,417 +1,225 @@
--- Takes a change back by its rows: what it inserted is deleted, what it deleted is inserted with its ids, and what it
--- updated gets its former values.
+-- Takes a change back, if each row that it touched is still as it left it, and the database allows the result. Its
+-- statements are taken back one by one, the newest first, so that each finds what it left.
 
 create aggregate merged(jsonb) (sfunc = jsonb_concat, stype = jsonb, initcond = '{}');
 
 -- What a change did to a row, in whatever statements: its values before, null if it inserted the row, and after, null
--- if it deleted it; and the row as it is now, null if it is gone.
-create type undo_row as (
-  table_name text, kind text, owner_column text, owner bigint, key jsonb, before jsonb, after jsonb, current jsonb
+-- if it deleted the row. Of an updated row both have only the columns that changed.
+create type touched_row as (table_name text, kind text, owner bigint, key jsonb, before jsonb, after jsonb);
+
+-- A row that is not as it should be: the columns that differ, or null if the row is missing or should not be there; and
+-- its values now.
+create type differing_row as (
+  table_name text, kind text, owner bigint, key jsonb, columns text[], current jsonb
 );
 
--- What keeps a row from being taken back: its place in a record, the value `now`, the reason if that does not say it,
--- and the newest change that touched it. The effect is what an undo with `force` does: it `overrides` the conflict,
--- `leaves` the row or the column as it is, or `refuses`. What it `loses` is skipped without `force`, too.
-create type undo_conflict as (
-  table_name text, key jsonb, record text, field text, now jsonb, reason text, later bigint, effect text
-);
+create function without_image(fields jsonb, lost text[]) returns jsonb language sql immutable as $$
+  select case when fields ->> 'image' = any(lost) then fields || '{"image": null}' else fields end
+$$;
 
--- The rows that a change left otherwise than they were, each once, whatever its statements did in between. A row that
--- was deleted and inserted again by its key is an updated one: the history has the key of the one only.
-create function undo_rows(undone_id bigint) returns undo_row[] language sql as $$
-  select array(
-    with touched as (
-      select
-        table_name, key, (array_agg(owner order by id desc))[1] as owner,
-        case when (array_agg(before order by id))[1] is not null then merged(before order by id desc) end as before,
-        case when (array_agg(after order by id desc))[1] is not null then merged(after order by id) end as after,
-        bool_or(before is null) and bool_or(after is null) as is_again
+-- The rows that a change left otherwise than they were, but for those of users who were deleted since. A statement that
+-- gave rows other keys is recorded as deletions and insertions.
+create function touched_rows(undone_id bigint, lost text[]) returns touched_row[] language sql as $$
+  with net as (
+    select
+      table_name, key, (array_agg(owner order by step desc))[1] as owner,
+      case when (array_agg(before order by step))[1] is not null then merged(before order by step desc) end as before,
+      case when (array_agg(after order by step desc))[1] is not null then merged(after order by step) end as after
+    from (
+      select *, row_number() over (order by id, before is null, place) as step
       from changed_rows
       where change_id = undone_id
-      group by table_name, key
-    ), net as (
-      select
-        table_name, key, touched.owner,
-        case when remains then before - key_columns(table_name) - text 'version' else before end as before,
-        case
-          when remains then (after || jsonb_build_object(listed.owner, touched.owner)) - key_columns(table_name)
-          else after
-        end as after
-      from
-        touched
-        join history_tables() as listed using (table_name)
-        cross join lateral (select is_again and before is not null and after is not null) as row (remains)
-    ), present as (
-      select table_name, found.key, found.current
-      from
-        (select table_name, jsonb_agg(key) as keys from net group by table_name) as listed
-        cross join lateral current_rows(table_name, keys) as found
-    )
-    select cast(row(
-      table_name, listed.kind, listed.owner, net.owner, key, net.before,
-      case when net.before is null then net.after || jsonb_build_object(listed.owner, net.owner) else net.after end,
-      present.current
-    ) as undo_row)
-    from net left join present using (table_name, key) join history_tables() as listed using (table_name)
-    where net.before is distinct from net.after
-  )
-$$;
-
--- The newest change after this one that touched a row, or one of these columns of it; null if none is known. Changes
--- that were taken back, or only take back a later change, count if there is no other. The row may come from another
--- record.
-create function later_change(undone_id bigint, touched undo_row, columns text[]) returns bigint
-  language sql stable as $$
-  select coalesce(
-    max(change_id) filter (
-      where
-        undone_by is null
-        and (
-          undoes is null
-          or exists (
-            select
-            from changed_rows as taken_back
-            where
-              taken_back.change_id = any(undoes)
-              and taken_back.change_id <= undone_id
-              and (taken_back.table_name, taken_back.key) = (touched.table_name, touched.key)
-          )
-        )
-    ),
-    max(change_id)
-  )
-  from changed_rows as row join changes on changes.id = change_id
-  where
-    change_id > undone_id
-    and owners @> array[touched.owner]
-    and table_name = touched.table_name
-    and row.key = touched.key
-    and (columns is null or before is null or after is null or after ?| (columns || touched.owner_column))
-    and transaction <> pg_current_xact_id()
-$$;
-
--- The place of a row in its record, as `aliases/12`, or of a column of the record itself.
-create function place_of(touched undo_row, column_name text) returns text language sql stable as $$
-  select case
-    when touched.owner_column = 'id' then coalesce(column_name, '*')
-    else concat_ws('/', regexp_replace(touched.table_name, '^' || touched.kind || '_', ''), (
-      select string_agg(touched.key ->> cast(place - 1 as integer), '/')
-      from unnest(key_columns(touched.table_name)) with ordinality as key (name, place)
-      where name <> touched.owner_column
-    ))
-  end
-$$;
-
--- A row of another change.
-create function other_row(table_name text, owner bigint, key jsonb, current jsonb default null) returns undo_row
-  language sql stable as $$
-  select cast(row(listed.table_name, kind, listed.owner, other_row.owner, key, null, null, current) as undo_row)
-  from history_tables() as listed
-  where listed.table_name = other_row.table_name
-$$;
-
--- Rows that would get unique values of other rows: by each unique index, whose expressions are compared one by one, so
--- that it finds the other row. Slugs and former slugs of contributors differ, too.
-create function taken_values(rows undo_row[]) returns table (touched undo_row, columns text[], other undo_row)
-  language plpgsql as $$
-  declare
-    statement text;
-    columns_of_index text[];
-  begin
-    return query
-    select row, array['slug'], other_row(taken.table_name, taken.owner, taken.key)
-    from
-      unnest(rows) as row
-      join (
-        select 'contributors', slug, 'former_slugs', contributor_id, jsonb_build_array(slug) from former_slugs
-        union all
-        select 'former_slugs', slug, 'contributors', id, jsonb_build_array(id) from contributors
-      ) as taken (taking_table, slug, table_name, owner, key)
-        on taking_table = row.table_name and slug = row.before ->> 'slug';
-    for statement, columns_of_index in
-      select
-        format(
-          $sql$
-            select touched, $2, other_row(%2$L, owner, key)
-            from
-              (
-                select touched, %1$s
-                from
-                  (select row as touched from unnest($1) as row where table_name = %2$L and before is not null) as own
-                  cross join lateral jsonb_populate_record(
-                    cast(null as %2$I), coalesce((touched).current, '{}') || (touched).before
-                  )
-                where %3$s
-              ) as restored
-              join (select jsonb_build_array(%4$s) as key, %6$I as owner, %1$s from %2$I where %3$s) as other
-                using (%5$s)
-            where other.key <> (touched).key
-          $sql$,
-          expressions, listed.table_name, coalesce(pg_get_expr(indpred, indrelid), 'true'),
-          column_list(key_columns(listed.table_name)), names, owner
-        ),
-        array(
-          select cast(attname as text)
-          from pg_attribute
-          where
-            attrelid = indrelid
-            and (attnum = any(indkey) or attnum in (
-              select refobjsubid from pg_depend where objid = indexrelid and refobjid = indrelid and refobjsubid > 0
-            ))
-          order by attnum
-        )
-      from
-        history_tables() as listed
-        join pg_index on indrelid = cast(listed.table_name as regclass) and indisunique
-        cross join lateral (
-          select
-            string_agg(format('%s as value_%s', pg_get_indexdef(indexrelid, place, false), place), ', '),
-            string_agg('value_' || place, ', ')
-          from generate_series(1, cast(indnkeyatts as integer)) as place
-        ) as index_columns (expressions, names)
-      where listed.table_name in (select table_name from unnest(rows) where before is not null)
-    loop
-      return query execute statement using rows, columns_of_index;
-    end loop;
-  end
-$$;
-
--- The rows whose column leads to one of these records.
-create function rows_leading_to(ids bigint[], table_name text, column_name text) returns setof undo_row
-  language plpgsql as $$
-  begin
-    return query execute format(
-      $sql$
-        select row.*
-        from %1$I as current cross join lateral other_row(%1$L, %2$I, jsonb_build_array(%3$s), to_jsonb(current)) as row
-        where %4$I = any($1)
-      $sql$,
-      table_name, (select owner from history_tables() as listed where listed.table_name = rows_leading_to.table_name),
-      column_list(key_columns(table_name), 'current.'), column_name
-    )
-    using ids;
-  end
-$$;
-
-create function undo_conflicts(change_id bigint, rows undo_row[]) returns undo_conflict[] language sql as $$
-  with leads as (
-    select
-      row, column_name = row.owner_column as is_owner, column_name, parent,
-      cast(row(parent, parent_kind, 'id', parent_id, jsonb_build_array(parent_id), null, null, null) as undo_row)
-        as other
-    from
-      unnest(rows) as row
-      join foreign_keys() as foreign_key using (table_name)
-      cross join lateral (
-        select coalesce(
-          cast(row.before ->> column_name as bigint), case when column_name = row.owner_column then row.owner end
-        )
-      ) as lead (parent_id)
-    where parent_id is not null
-  ), missing as (
-    -- Rows that would lead to a record that is gone, their own included.
-    select
-      row as touched, case when is_owner then other else row end as shown, other,
-      case when not is_owner then array[column_name] end as columns,
-      format('%s %s was deleted', initcap((other).kind), (other).owner) as reason,
-      case
-        when is_owner and (other).kind = 'user' then 'loses row'
-        when (row).owner_column = 'id' then 'refuses'
-        else 'leaves row'
-      end as effect
-    from leads
-    where
-      (parent, (other).key) not in (
-        select parent, found.key
-        from
-          (select parent, jsonb_agg(distinct (other).key) as keys from leads group by parent) as listed
-          cross join lateral current_rows(parent, keys) as found
-        union all
-        select table_name, key from unnest(rows) where after is null
-      )
-  ), lost as materialized (
-    select image from unnest(former_images(array[change_id])) as image where not is_available(image)
-  ), remaining as (
-    -- Rows that have other values than the change left them with, are gone, or are there again; and images.
-    select row as touched, row as shown, row as other, columns, reason, effect
-    from
-      unnest(rows) as row
-      cross join lateral (
-        select array[name], null, 'overrides'
-        from jsonb_each(row.after) as field (name, value)
-        where
-          row.current is not null
-          and row.current -> name is distinct from value
-          and row.current -> name is distinct from row.before -> name
-        union all
-        select
-          null, case when row.owner_column = 'id' then format('%s %s was deleted', initcap(row.kind), row.owner) end,
-          case when row.kind = 'user' and row.owner_column = 'id' then 'loses row' else 'leaves row' end
-        where row.after is not null and row.current is null
-        union all
-        select
-          null, case when row.owner_column = 'id' then format('There is a %s %s again', row.kind, row.owner) end,
-          case
-            when row.owner_column = 'id' then 'refuses'
-            when row.current -> row.owner_column is distinct from row.before -> row.owner_column then 'leaves row'
-            else 'overrides'
-          end
-        where row.after is null and row.current is not null and not row.current @> (row.before - text 'version')
-        union all
-        select array['image'], 'Its image is removed', 'loses column'
-        where row.before ->> 'image' in (select image from lost)
-      ) as found (columns, reason, effect)
-    union all
-    -- Rows whose unique values another row has now. Identifiers are skipped; names are not, since people choose them.
-    select
-      touched, touched, other, columns,
-      format('%s %s has the same %s now', initcap((touched).kind), (other).owner, array_to_string(columns, ', ')),
-      case
-        when (touched).owner_column <> 'id' then 'leaves row'
-        when columns[1] in ('slug', 'external_id') then 'leaves column'
-        else 'refuses'
-      end
-    from taken_values(rows)
-    where ((other).table_name, (other).key) not in (select table_name, key from unnest(rows))
-    union all
-    -- Rows that were added since, and lead to rows that would be deleted.
-    select
-      touched, touched, touched, null,
-      case when not is_cascading then format('%s %s needs it', initcap((touched).kind), (touched).owner) end,
-      case when is_cascading then 'overrides' else 'refuses' end
-    from
-      foreign_keys() as foreign_key
-      join (
-        select table_name as parent, array_agg(owner) as ids
-        from unnest(rows)
-        where before is null and current is not null
-        group by table_name
-      ) as deleted using (parent)
-      cross join lateral rows_leading_to(ids, foreign_key.table_name, column_name) as touched
-    where
-      not exists (
-        select
-        from unnest(rows) as row
-        where (row.table_name, row.key) = (touched.table_name, touched.key) and (before is null or before ? column_name)
-      )
+    ) as steps
+    group by table_name, key
   )
   select array(
     select cast(row(
-      (touched).table_name, (touched).key, concat_ws('/', (shown).kind, (shown).owner), place_of(shown, columns[1]),
-      case when (touched).owner_column = 'id' then (touched).current -> columns[1] else (touched).current end,
-      reason, later_change(change_id, other, columns), effect
-    ) as undo_conflict)
-    from (
-      select * from missing
-      union all
-      select *
-      from remaining
-      where ((touched).table_name, (touched).key) not in (select (touched).table_name, (touched).key from missing)
-    ) as found
+      table_name, kind, net.owner, key, case when after is null then without_image(before, lost) else before end, after
+    ) as touched_row)
+    from net join history_tables() using (table_name)
+    where
+      before - text 'version' is distinct from after
+      and (kind <> 'user' or exists (select from users where id = net.owner))
   )
 $$;
 
--- With the highest version that a record had, also if it was deleted several times.
-create function with_last_version(touched undo_row) returns jsonb language sql stable as $$
-  select case
-    when touched.before -> 'version' is null then touched.before
-    else touched.before || jsonb_build_object('version', (
-      select max(cast(before ->> 'version' as bigint))
-      from changed_rows
-      where owners @> array[touched.owner] and table_name = touched.table_name and key = touched.key and after is null
-    ))
-  end
+-- What cannot be brought back, whatever else is.
+create function missing_parts(undone_id bigint, lost text[]) returns text[] language sql stable as $$
+  select array(
+    select format('User %s was deleted', row.owner)
+    from changed_rows as row join history_tables() using (table_name)
+    where change_id = undone_id and kind = 'user' and not exists (select from users where id = row.owner)
+    union
+    select format('The image of %s %s is removed', kind, row.owner)
+    from changed_rows as row join history_tables() using (table_name)
+    where change_id = undone_id and before ->> 'image' = any(lost)
+  )
 $$;
 
--- In which turn rows are updated, so that a unique value is free before another row gets it. Of rows that exchange
--- values in a circle this text column is `vacated` first.
-create function turns_of(rows undo_row[]) returns table (table_name text, key jsonb, turn bigint, vacated text)
-  language sql as $$
-  with recursive waiting as materialized (
-    select (touched).table_name, (touched).key, (other).key as holder, columns
-    from taken_values(rows)
+-- The rows that are otherwise than the change left them, or, when it is taken back, otherwise than it found them. A
+-- column that does not exist any more is not compared.
+create function differing_rows(rows touched_row[], is_taken_back boolean) returns differing_row[] language sql as $$
+  with due as (
+    select
+      table_name, kind, owner, key,
+      case when is_taken_back then before - text 'version' else after end as expected
+    from unnest(rows)
+  ), present as (
+    select table_name, found.key, found.current
+    from
+      (select table_name, jsonb_agg(key) as keys from due group by table_name) as listed
+      cross join lateral current_rows(table_name, keys) as found
+  )
+  select array(
+    select cast(row(table_name, kind, owner, key, columns, current) as differing_row)
+    from
+      due
+      left join present using (table_name, key)
+      cross join lateral (
+        select array_agg(name)
+        from jsonb_each(expected) as field (name, value)
+        where current ? name and current -> name <> value
+      ) as difference (columns)
+    where (expected is null) <> (current is null) or columns is not null
+  )
+$$;
+
+-- The rows that this transaction has deleted or updated behind a row of history, beside these.
+create function other_rows(last_row bigint, rows touched_row[]) returns differing_row[] language sql as $$
+  select array(
+    select cast(row(row.table_name, kind, row.owner, row.key, null, before) as differing_row)
+    from changed_rows as row join history_tables() using (table_name)
     where
-      -- One row waits for none, which saves the search.
-      cardinality(rows) > 1
-      and ((other).table_name, (other).key) in (select table_name, key from unnest(rows) where before is not null)
-  ), queue as (
-    select table_name, key, holder, columns, 1 as turn from waiting
-    union all
-    select queue.table_name, queue.key, waiting.holder, queue.columns, turn + 1
-    from queue join waiting on (waiting.table_name, waiting.key) = (queue.table_name, queue.holder)
-    where turn < 1000
-  ) cycle holder set is_in_circle using path
-  select
-    table_name, key, max(turn),
-    min((
-      select cast(attname as text)
-      from pg_attribute
-      where
-        attrelid = cast(table_name as regclass) and attname = any(columns) and atttypid = cast('text' as regtype)
-      order by attnum
-      limit 1
-    )) filter (where is_in_circle)
-  from queue
-  group by table_name, key
+      change_id = (select current_change())
+      and id > last_row
+      and before is not null
+      and not exists (
+        select from unnest(rows) as touched where (touched.table_name, touched.key) = (row.table_name, row.key)
+      )
+  )
 $$;
 
--- Takes rows back: values become free before other rows get them, and rows come before what leads to them. A row that
--- leads to other records again is deleted and inserted, if records are deleted or inserted: it would go with the one,
--- or come before the other. Roles are taken from users last, or a user without one in between would get the default
--- role.
-create function take_back(rows undo_row[]) returns void language plpgsql as $$
+-- A change as a result names it, with the present name of its user.
+create function named_change(change_id bigint) returns jsonb language sql stable as $$
+  select jsonb_build_object(
+    'change', changes.id, 'endpoint', endpoint, 'role', role, 'at', at, 'userId', caller_id, 'username', users.username
+  )
+  from changes left join users on users.id = caller_id
+  where changes.id = change_id
+$$;
+
+-- The first hundred differing rows as a result has them: the record, which row of it that is, the values `now` of the
+-- columns that differ, null if the row is gone, and the newest change of them. An undo is named only if there is no
+-- other change, or if it took back this one or an earlier one; and so is a change that was taken back.
+create function differences(undone_id bigint, rows differing_row[]) returns jsonb language sql stable as $$
+  with listed as (
+    select row.*, history_tables.noun, history_tables.owner as owner_column
+    from unnest(rows) as row join history_tables() using (table_name)
+    order by kind, row.owner, table_name, key
+    limit 100
+  ), later as (
+    select
+      table_name, row.key,
+      coalesce(
+        max(change_id) filter (where undone_by is null and coalesce(undone_id >= any(undoes), true)), max(change_id)
+      ) as change_id
+    from changed_rows as row join listed using (table_name, key) join changes on changes.id = change_id
+    where
+      change_id > undone_id
+      and owners && array(select owner from listed)
+      and transaction <> pg_current_xact_id()
+      and (columns is null or before is null or after is null or after ?| (columns || owner_column))
+    group by table_name, row.key
+  )
+  select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+    'record', concat_ws('/', kind, owner),
+    'row', nullif(concat_ws(' ', noun, (
+      select string_agg(key ->> cast(place - 1 as integer), ' ')
+      from unnest(key_columns(table_name)) with ordinality as key_column (name, place)
+      where noun is not null and name <> owner_column
+    )), '')
+  )) || jsonb_build_object(
+    'now', case
+      when current is not null then (
+        select coalesce(jsonb_object_agg(
+          name, case when length(value #>> '{}') > 300 then to_jsonb(left(value #>> '{}', 300) || '…') else value end
+        ), '{}')
+        from jsonb_each(current) as field (name, value)
+        where name = any(columns)
+      )
+    end,
+    'later', named_change(later.change_id)
+  ) order by kind, owner, table_name, key), '[]')
+  from listed left join later using (table_name, key)
+$$;
+
+-- The statements that take a change back, in their order: the newest history first. In a run of insertions parents come
+-- first, and in one of deletions children do, since PostgreSQL records what a deletion cascades to behind it. Roles are
+-- given to users first and taken last, or a user without one in between would get the default role. A record comes back
+-- with the highest version that it ever had. The history is read before it is joined, and by its indexes: a plan that
+-- is made for a few rows would compare all of many.
+create function steps_back(undone_id bigint, rows touched_row[], lost text[]) returns table (
+  operation text, table_name text, objects jsonb
+) language sql set enable_seqscan = off as $$
+  with undone as materialized (
+    select * from changed_rows where change_id = undone_id and changed_rows.table_name <> 'user_roles'
+  ), entries as (
+    select row.table_name, row.key, without_image(row.before, lost) as before, row.after, id, place
+    from undone as row join unnest(rows) as touched using (table_name, key)
+    union all
+    select row.table_name, key, before, after, case when before is null then 0 else 9e18 end, 0
+    from unnest(rows) as row
+    where row.table_name = 'user_roles'
+  ), ordered as (
+    select *, row_number() over (order by id desc, operation, place desc) as number
+    from
+      entries
+      cross join lateral (
+        select case when before is null then 'delete' when after is null then 'insert' else 'update' end
+      ) as of_entry (operation)
+  ), in_runs as (
+    select *, min(number) over (partition by operation, run) as run_begin
+    from (
+      select *, number - row_number() over (partition by operation order by number) as run from ordered
+    ) as numbered
+  ), last_versions as (
+    select row.table_name, key, max(cast(before -> 'version' as bigint)) as version
+    from changed_rows as row
+    where
+      owners && array(select owner from unnest(rows) where before ? 'version')
+      and after is null
+      and before ? 'version'
+    group by row.table_name, key
+  )
+  select
+    operation, entry.table_name,
+    jsonb_agg(case operation
+      when 'delete' then key
+      when 'insert' then before || case when version is null then '{}' else jsonb_build_object('version', version) end
+      else jsonb_build_object('key', key, 'values', before)
+    end order by number)
+  from
+    in_runs as entry
+    left join last_versions using (table_name, key)
+    join history_tables() with ordinality as listed using (table_name)
+  group by operation, entry.table_name, ordinality, run_begin, id
+  order by
+    run_begin,
+    case operation when 'insert' then ordinality when 'delete' then - ordinality end,
+    id desc
+$$;
+
+create function take_back(undone_id bigint, rows touched_row[], lost text[]) returns void language plpgsql as $$
   #variable_conflict use_column
   declare
     operation text;
     table_name text;
-    keys jsonb;
     objects jsonb;
     ids bigint[];
-    moves_records boolean = exists (
-      select from unnest(rows) where owner_column = 'id' and (before is null or current is null)
-    );
   begin
-    for operation, table_name, keys, objects in
-      select
-        operation, table_name, jsonb_agg(key),
-        jsonb_agg(case operation
-          when 'insert' then coalesce(current, '{}') || with_last_version(row)
-          when 'vacate' then jsonb_build_object('key', key, 'values', jsonb_build_object(vacated, gen_random_uuid()))
-          else jsonb_build_object('key', key, 'values', before - text 'version')
-        end)
-      from
-        unnest(rows) as row
-        join (
-          select
-            table_name, ordinality as place,
-            array(
-              select column_name from foreign_keys() as foreign_key where foreign_key.table_name = listed.table_name
-            ) as links
-          from history_tables() with ordinality as listed
-          offset 0
-        ) as listed using (table_name)
-        left join turns_of(rows) as own using (table_name, key)
-        cross join lateral unnest(case
-          when before is null then array['delete']
-          when current is null then array['insert']
-          when moves_records and owner_column <> 'id' and before ?| links then array['delete', 'insert']
-          when vacated is not null then array['vacate', 'update']
-          else array['update']
-        end) as operation
-      group by operation, table_name, place, case operation when 'update' then turn end
-      order by
-        case
-          when operation = 'vacate' then 2
-          when operation = 'update' then 3
-          when operation = 'insert' then 4
-          when table_name = 'user_roles' then 5
-          else 1
-        end,
-        case operation when 'delete' then - place else place end,
-        case operation when 'update' then turn end nulls first
-    loop
+    for operation, table_name, objects in select * from steps_back(undone_id, rows, lost) loop
       if operation = 'delete' then
-        perform delete_rows(table_name, keys);
+        perform delete_rows(table_name, objects);
       elsif operation = 'insert' then
         perform insert_rows(table_name, objects);
       else
@@ -419,10 +227,23 @@ create function take_back(rows undo_row[]) returns void language plpgsql as $$
       end if;
     end loop;
 
+    -- A trigger has given a record another slug, if its own was not free yet when it was inserted.
+    for table_name, objects in
+      select table_name, jsonb_agg(jsonb_build_object('key', key, 'values', former))
+      from
+        unnest(differing_rows(rows, true)) as row
+        join unnest(rows) as touched using (table_name, key)
+        cross join lateral (select jsonb_object_agg(name, before -> name) from unnest(columns) as name) as due (former)
+      where columns is not null
+      group by table_name
+    loop
+      perform update_rows(table_name, objects);
+    end loop;
+
     -- A record has a new version, also one that is there again, and whatever belongs to it.
     for table_name, ids in
       select own.table_name, array_agg(distinct row.owner)
-      from unnest(rows) as row join history_tables() as own on own.kind = row.kind and own.owner = 'id'
+      from unnest(rows) as row join history_tables() as own on own.kind = row.kind and own.noun is null
       group by own.table_name
       having writable_columns(own.table_name, '{version}') is not null
     loop
@@ -492,123 +313,99 @@ create function undo_error(change changes) returns text language sql stable as $
   end
 $$;
 
--- A change as a conflict names it, with the present name of its user.
-create function named_change(change_id bigint) returns jsonb language sql stable as $$
-  select jsonb_build_object(
-    'change', changes.id, 'endpoint', endpoint, 'role', role, 'at', at, 'userId', caller_id, 'username', users.username
-  )
-  from changes left join users on users.id = caller_id
-  where changes.id = change_id
-$$;
-
--- The first hundred conflicts with such effects as a result has them, once for each place, and the beginning of a long
--- value.
-create function conflicts_in_result(change_id bigint, conflicts undo_conflict[], effects text[]) returns jsonb
+-- Why these rows must not be taken back, or null. A deleted record comes back without an image whose objects are gone;
+-- another image stays as it is. A user whose changes of a time are taken back gets no role by that, since the role may
+-- have got permissions since.
+create function rows_error(rows touched_row[], missing text[], lost text[], user_id bigint) returns text
   language sql stable as $$
-  select coalesce(jsonb_agg(conflict), '[]')
-  from (
-    select distinct on (record, field)
-      jsonb_strip_nulls(jsonb_build_object(
-        'change', change_id, 'record', record, 'field', field, 'reason', reason
-      )) || jsonb_build_object(
-        'now', case when length(now #>> '{}') > 300 then to_jsonb(left(now #>> '{}', 300) || '…') else now end,
-        'later', named_change(later)
-      ) as conflict
-    from unnest(conflicts)
-    where effect like any(effects)
-    order by record, field, later desc nulls last
-    limit 100
-  ) as listed
+  select coalesce(
+    case when rows = '{}' then coalesce(missing[1], 'It left everything as it was') end,
+    (
+      select format('The former image of %s %s is removed', kind, owner)
+      from unnest(rows)
+      where after is not null and before ->> 'image' = any(lost)
+      limit 1
+    ),
+    (
+      select format('It would give user %s a role back', user_id)
+      from unnest(rows)
+      where table_name = 'user_roles' and owner = user_id and after is null
+      limit 1
+    )
+  )
 $$;
 
--- Takes a change back. Returns what was `overridden` and `skipped`, or the `conflicts`, or the `reason` why it is
--- refused. A user whose changes of a time are taken back gets no role by that: it may have got permissions since.
-create function undo_change(change changes, is_forced boolean, user_id bigint) returns jsonb language plpgsql as $$
-  declare
-    reason text = undo_error(change);
-    refusing_table text;
-    refusing_column text;
-    former_power bigint[] = administrator_power();
-    rows undo_row[];
-    conflicts undo_conflict[];
-  begin
-    if reason is not null then
-      return jsonb_build_object('reason', reason);
-    end if;
-    rows = undo_rows(change.id);
-    conflicts = undo_conflicts(change.id, rows);
-    rows = array(
-      select cast(row(table_name, kind, owner_column, owner, key, remaining.before, after, current) as undo_row)
-      from
-        unnest(rows) as row
-        cross join lateral (
-          select row.before - array(
-            select field
-            from unnest(conflicts) as conflict
-            where
-              effect like '% column'
-              and (conflict.table_name, conflict.key) = (row.table_name, row.key)
-              and (field <> 'slug' or current is not null)
-          )
-        ) as remaining (before)
-      where
-        (table_name, key) not in (select table_name, key from unnest(conflicts) where effect like '% row')
-        and (current is null or remaining.before is null or current || (remaining.before - text 'version') <> current)
-    );
-
-    select concat(
-      coalesce(conflict.reason, 'It is gone'), ', by change ' || later || ', undo that first'
-    ) into reason
-    from unnest(conflicts) as conflict
-    where
-      effect = 'refuses'
-      or rows = '{}' and effect <> 'overrides' and (is_forced or field = '*' or effect like 'loses %')
-    order by later desc nulls last
-    limit 1;
-    if found then
-      return jsonb_build_object('reason', reason);
-    end if;
-    if not is_forced and exists (select from unnest(conflicts) where effect not like 'loses %') then
-      return jsonb_build_object('conflicts', conflicts_in_result(change.id, conflicts, '{overrides, leaves %}'));
-    end if;
-    if rows = '{}' then
-      return jsonb_build_object('reason', 'It is already as it was before');
-    end if;
-    if exists (
-      select
-      from unnest(rows) as row
-      where table_name = 'user_roles' and row.owner = user_id and before is not null and current is null
-    ) then
-      return jsonb_build_object('reason', format('It would give user %s a role back', user_id));
-    end if;
-
-    set constraints all deferred;
-    perform take_back(rows);
-    set constraints all immediate;
-    reason = case
+-- Why the database must not stay as it is when these rows are taken back, or null: what no constraint says.
+create function result_error(rows touched_row[], former_power bigint[]) returns text language sql stable as $$
+  select coalesce(
+    (
+      select format('The slug %s would be that of contributors %s and %s', slug, contributors.id, contributor_id)
+      from contributors join former_slugs using (slug)
+      where slug in (select before ->> 'slug' from unnest(rows) where before ? 'slug')
+      limit 1
+    ),
+    case
       when not administrator_power() @> former_power
         then 'The Administrator role would lose its last user or a permission of this service'
-      else (
-        select min(excess(kind, owners))
-        from (
-          select kind, array_agg(distinct owner) as owners from unnest(rows) where current is null group by kind
-        ) as touched
-      )
-    end;
-    if reason is not null then
-      raise sqlstate 'REFUS' using message = reason;
+    end,
+    (
+      select min(excess(kind, owners))
+      from (
+        select kind, array_agg(distinct owner) as owners from unnest(rows) where after is null group by kind
+      ) as touched
+    )
+  )
+$$;
+
+-- Refuses to take a change back for this reason, unless it is null. It holds for these rows, if there are any.
+create function refuse_undo(reason text, undone_id bigint default null, rows differing_row[] default null) returns void
+  language plpgsql as $$
+  begin
+    if reason is not null and rows is distinct from '{}' then
+      raise sqlstate 'REFUS' using message = cast(jsonb_build_object(
+        'reason', reason, 'differing', differences(undone_id, rows)
+      ) as text);
     end if;
-    return jsonb_build_object(
-      'overridden', conflicts_in_result(change.id, conflicts, '{overrides}'),
-      'skipped', conflicts_in_result(change.id, conflicts, '{leaves %, loses %}')
+  end
+$$;
+
+-- Takes a change back as a whole. Returns what is `missing` nevertheless, or the `reason` why it is refused, and the
+-- rows that are `differing`. The history of an earlier undo in this transaction ends with `last_row`.
+create function undo_change(change changes, user_id bigint, last_row bigint) returns jsonb language plpgsql as $$
+  declare
+    lost text[] = array(
+      select image from unnest(former_images(array[change.id])) as image where not is_available(image)
     );
+    missing text[] = missing_parts(change.id, lost);
+    former_power bigint[] = administrator_power();
+    rows touched_row[];
+    reason text;
+    refusing_table text;
+    refusing_column text;
+  begin
+    perform refuse_undo(undo_error(change));
+    rows = touched_rows(change.id, lost);
+    perform refuse_undo('Its rows have changed since', change.id, differing_rows(rows, false));
+    perform refuse_undo(rows_error(rows, missing, lost, user_id));
+
+    set constraints all deferred;
+    perform take_back(change.id, rows, lost);
+    set constraints all immediate;
+    perform refuse_undo('Rows that were added since would go, too', change.id, other_rows(last_row, rows));
+    perform refuse_undo('Its rows would not be as before', change.id, differing_rows(rows, true));
+    perform refuse_undo(result_error(rows, former_power));
+    return jsonb_build_object('missing', missing);
   exception
     when sqlstate 'REFUS' then
-      return jsonb_build_object('reason', sqlerrm);
+      return cast(sqlerrm as jsonb);
     when integrity_constraint_violation then
       get stacked diagnostics reason = constraint_name, refusing_table = table_name, refusing_column = column_name;
-      return jsonb_build_object('reason', constraint_sentence(refusing_table, reason, refusing_column));
+      return jsonb_build_object(
+        'reason', constraint_sentence(refusing_table, reason, refusing_column), 'differing', jsonb '[]'
+      );
     when data_exception then
-      return jsonb_build_object('reason', 'A column cannot have its former value any more, since its type has changed');
+      return jsonb_build_object(
+        'reason', 'A column cannot have its former value any more, since its type has changed', 'differing', jsonb '[]'
+      );
   end
 $$;

@@ -177,7 +177,6 @@ export const payloads = {
       user: z.optional(z.union([id, name])),
       from: z.optional(time),
       to: z.optional(time),
-      force: z._default(z.boolean(), false),
       ...repair,
     })
     .check(

@@ -140,7 +140,7 @@ describe("A change by an operator", () => {
     await expect.poll(() => invocations).toEqual([notification]);
   });
 
-  it("notifies nothing in a dry run, when it is refused, has a conflict, or changes nothing", async () => {
+  it("notifies nothing in a dry run, when it is refused, or changes nothing", async () => {
     const [keep, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
     const merging = { keep: keep.id, merge: [merged.id] };
     const { id } = await aContributor(stack.sql, { gender: "a" });
@@ -155,7 +155,7 @@ describe("A change by an operator", () => {
     await undo(stack, { change, dryRun: true });
     await expect(run("merge-contributors", { ...merging, merge: [999_999_999] })).rejects.toThrow("not exist");
     await stack.sql`update contributors set first_name = 'Conflicting' where id = ${id}`;
-    expect(await undo(stack, { change })).toMatchObject({ undone: [], conflicts: [{ change }] });
+    expect(await undo(stack, { change })).toMatchObject({ undone: [], refused: [{ change }] });
     await administrator.call("admin-users/logout", { path: { id: (await aUser(stack.sql)).id } });
     const logout = await latestChange(stack.sql);
     expect(await undo(stack, { change: logout })).toMatchObject({ refused: [{ change: logout }] });

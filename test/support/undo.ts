@@ -8,10 +8,10 @@ import type { Request, Stack } from "./stack.ts";
 export const undo = (stack: Pick<Stack, "lambda">, payload: object): Promise<UndoResult> =>
   invoke(stack, "ops-undo", payload);
 
-/** Undoes a change without conflicts. Returns the row that did it. */
+/** Undoes a change. Returns the row that did it. */
 export async function undone(stack: Pick<Stack, "lambda">, change: number): Promise<number> {
   const result = await undo(stack, { change });
-  expect(result).toMatchObject({ undone: [{ change, skipped: [] }], conflicts: [], refused: [], isDone: true });
+  expect(result).toMatchObject({ undone: [{ change, missing: [] }], refused: [], isDone: true });
   return result.change ?? 0;
 }
 

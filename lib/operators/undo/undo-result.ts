@@ -13,35 +13,30 @@ export const namedChange = z.object({
   username: z.nullable(z.string()),
 });
 
-export const conflict = z.object({
-  change: z.number(),
-  /** `contributor/5`, and its column, or `aliases/12` for an element, or `*` for all of it. */
+/** A row that is otherwise than the change left it. */
+export const differing = z.object({
+  /** `contributor/5` */
   record: z.string(),
-  field: z.string(),
-  /** What is there, as far as it is short. */
-  now: z.unknown(),
-  /** What is in the way, unless it is another value. */
-  reason: z.optional(z.string()),
-  /** The newest change that touched the same; null if none is known. */
+  /** Which row of the record it is, as `alias 12`; absent if it is the record itself. */
+  row: z.optional(z.string()),
+  /** The present values of the columns that differ, as far as they are short; null if the row is gone. */
+  now: z.nullable(z.record(z.string(), z.unknown())),
+  /** The newest change of them; null if none is known. */
   later: z.nullable(namedChange),
 });
 
-export const undone = z.extend(namedChange, {
+const undone = z.extend(namedChange, {
   /** What was done to take it back: the first hundred rows, and of these 200 KB. */
   rows: z.array(changedRow),
-  /** The conflicts in spite of which that was done. */
-  overridden: z.array(conflict),
-  /** What could not be brought back. */
-  skipped: z.array(conflict),
+  /** What cannot be brought back: users who were deleted since, and images that are gone. */
+  missing: z.array(z.string()),
 });
 
 const common = {
   /** The last row that was added to the ledger; without one nothing was undone, or this was a dry run. */
   change: z.optional(z.number()),
-  /** What was changed again since. The changes with a conflict are left as they are. */
-  conflicts: z.array(conflict),
-  /** The changes that cannot be undone, even with `force`. */
-  refused: z.array(z.extend(namedChange, { reason: z.string() })),
+  /** The changes that are left as they are, with the first hundred rows that are the reason, if rows are. */
+  refused: z.array(z.extend(namedChange, { reason: z.string(), differing: z.array(differing) })),
 };
 
 /** What lib/changes/undo-changes.sql returns; `handled` is how many of the changes the call has looked at. */
@@ -55,7 +50,7 @@ export const undoResult = z.object({
   undone: z.array(
     z.extend(z.omit(undone, { rows: true }), { undoneBy: z.optional(z.number()), what: z.array(z.string()) }),
   ),
-  /** False if some changes are left: the same payload goes on. */
+  /** False if older changes are left: the same payload goes on. */
   isDone: z.boolean(),
 });
 export type UndoResult = z.output<typeof undoResult>;

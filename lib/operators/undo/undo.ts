@@ -17,7 +17,6 @@ export const undoResult = (batches: readonly UndoBatch[], isDone: boolean, deadl
           what: rowsInWords(rows, nameOf),
         })),
       ),
-      conflicts: batches.flatMap((batch) => batch.conflicts),
       refused: batches.flatMap((batch) => batch.refused),
       isDone,
     }),

@@ -72,13 +72,14 @@ describe.each(["users", "contributors"] as const)("ops-undo brings back the imag
     }
   });
 
-  it("not after it is gone for good: what changed nothing else is refused", async () => {
+  it("not after it is gone for good: the change is refused", async () => {
     const record = await aRecordWithImage(table);
     const id = await record.remove();
     await expire(record.image);
 
-    expect((await undo(stack, { change: id, force: true })).refused).toEqual([
-      expect.objectContaining({ change: id, reason: "Its image is removed" }),
+    const kind = table === "users" ? "user" : "contributor";
+    expect((await undo(stack, { change: id })).refused).toEqual([
+      expect.objectContaining({ change: id, reason: `The former image of ${kind} ${record.id} is removed` }),
     ]);
     expect(await record.now()).toBeNull();
   });
@@ -86,13 +87,14 @@ describe.each(["users", "contributors"] as const)("ops-undo brings back the imag
 
 describe("ops-undo and images", () => {
   it("brings back the avatar of a deleted contributor; if it is gone, without it, and says so", async () => {
-    for (const skipped of [[], [{ field: "image", reason: "Its image is removed" }]]) {
+    for (const isGone of [false, true]) {
       const record = await aRecordWithImage("contributors");
       const id = await change("admin-contributors/delete", { path: record.path });
-      if (skipped.length > 0) await expire(record.image);
+      if (isGone) await expire(record.image);
 
-      expect(await undo(stack, { change: id })).toMatchObject({ undone: [{ skipped }], conflicts: [] });
-      expect(await record.now()).toBe(skipped.length > 0 ? null : record.image);
+      const missing = isGone ? [`The image of contributor ${record.id} is removed`] : [];
+      expect(await undo(stack, { change: id })).toMatchObject({ undone: [{ missing }], refused: [] });
+      expect(await record.now()).toBe(isGone ? null : record.image);
     }
   });
 
@@ -103,7 +105,7 @@ describe("ops-undo and images", () => {
     const noted = await notedKeys(stack);
 
     expect(await undo(stack, { change: id, dryRun: true })).toMatchObject({
-      undone: [{ what: [expect.stringContaining(record.image)], skipped: [] }],
+      undone: [{ what: [expect.stringContaining(record.image)], missing: [] }],
     });
     expect(stack.s3.requests).toEqual([]);
     expect(await notedKeys(stack)).toEqual(noted);

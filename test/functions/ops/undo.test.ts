@@ -109,27 +109,18 @@ it("ops-undo takes back that one transaction deleted a row and inserted it again
   expect(await contents(stack.sql)).toEqual(after);
 });
 
-interface Conflicting {
-  readonly change: number;
-  /** Of each conflict the record, the field, the later change, and the reason. */
-  readonly conflicts: readonly (readonly [record: string, field: string, later: number, reason?: string])[];
-  /** The fields that force leaves out. */
-  readonly skipped?: readonly string[];
-  /** Whether the state after force is right. */
-  readonly forced?: () => Promise<boolean>;
-}
+type Difference = readonly [record: string, row: string | undefined, now: object | null, later: number];
 
-const isThere = async (text: string, ...values: unknown[]) => (await stack.sql.query<[]>(text, values)).length > 0;
-
-const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
-  "columns and elements, but nothing else": async () => {
+/** Each makes a change, and returns what is otherwise than the change left it. */
+const differing: Readonly<Record<string, () => Promise<readonly [change: number, ...Difference[]]>>> = {
+  "columns and elements that it touched, but no others": async () => {
     const contributor = await aRelatedContributor();
     const { id, friend, aliases, description } = contributor;
     const first = await patch("contributor", contributor, {
       gender: "b",
       type: "b",
       removed_aliases: [aliases[0]],
-      added_aliases: ["Four", "Five"],
+      added_aliases: ["Four", "Five", "Six"],
       modified_descriptions: [{ id: description, description: "Longer" }],
       added_relations: [{ relation_id: friend.id, relation_type: "foe" }],
     });
@@ -137,6 +128,7 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
     const [, relation] = await elementsOf("contributor_relations", contributor);
     await patch("contributor", contributor, { gender: "c" });
     const second = await patch("contributor", contributor, {
+      first_name: "Another",
       gender: "d",
       removed_aliases: [four],
       modified_descriptions: [{ id: description, description: "Longest", language: "German" }],
@@ -144,116 +136,88 @@ const conflicting: Readonly<Record<string, () => Promise<Conflicting>>> = {
     const renaming = await bySql("update contributor_aliases set name = 'Renamed' where id = $1", five);
     const moving = await bySql("update contributor_relations set contributor_id = relation_id where id = $1", relation);
     const record = `contributor/${id}`;
-    return {
-      change: first,
-      conflicts: [
-        [record, "gender", second],
-        [record, `aliases/${four}`, second],
-        [record, `aliases/${five}`, renaming],
-        [record, `descriptions/${description}`, second],
-        [record, `relations/${relation}`, moving],
-      ],
-      skipped: [`aliases/${four}`],
-      forced: () => isThere("select from contributors where (id, gender, type) = ($1, 'male', 'author')", id),
-    };
+    return [
+      first,
+      [record, undefined, { gender: "d" }, second],
+      [record, `alias ${four}`, null, second],
+      [record, `alias ${five}`, { name: "Renamed" }, renaming],
+      [record, `description ${description}`, { description: "Longest" }, second],
+      [record, `relation ${relation}`, { contributor_id: friend.id }, moving],
+    ];
   },
-  "relations to a contributor who was deleted, which force leaves out": async () => {
-    const { id, friend, relation } = await aRelatedContributor();
-    const deletion = await remove("contributor", { id });
-    const later = await remove("contributor", friend);
-    const reason = `Contributor ${friend.id} was deleted`;
-    return {
-      change: deletion,
-      conflicts: [
-        [`contributor/${id}`, `relations/${relation}`, later, reason],
-        [`contributor/${friend.id}`, "*", later, reason],
-      ],
-      skipped: [`relations/${relation}`, "*"],
-      forced: async () => (await elementsOf("contributor_aliases", { id })).length === 3,
-    };
+  "a value that was changed back": async () => {
+    const contributor = await aContributor(stack.sql, { gender: "a" });
+    const first = await patch("contributor", contributor, { gender: "b" });
+    const later = await patch("contributor", contributor, { gender: "a" });
+    return [first, [`contributor/${contributor.id}`, undefined, { gender: "a" }, later]];
   },
-  "a slug and an external id of another contributor: URLs keep their owner": async () => {
-    const { id, slug } = await aContributor(stack.sql, { external_id: "of both" });
-    const deletion = await remove("contributor", { id });
-    const other = await aContributor(stack.sql, { slug, external_id: "of both" });
-    const later = await latestChange(stack.sql);
-    const reason = (column: string) => `Contributor ${other.id} has the same ${column} now`;
-    return {
-      change: deletion,
-      conflicts: [
-        [`contributor/${id}`, "external_id", later, reason("external_id")],
-        [`contributor/${id}`, "slug", later, reason("slug")],
-      ],
-      skipped: ["external_id", "slug"],
-      forced: () =>
-        isThere("select from contributors where (id, slug) = ($1, $2) and external_id is null", id, `${slug}-2`),
-    };
+  "a record that was deleted": async () => {
+    const contributor = await aContributor(stack.sql);
+    const id = await patch("contributor", contributor, { gender: "b" });
+    const later = await remove("contributor", contributor);
+    return [id, [`contributor/${contributor.id}`, undefined, null, later]];
   },
-  "a slug that leads to another contributor since a merge": async () => {
-    const kept = await aContributor(stack.sql);
+  "a record that is there again": async () => {
     const { id, slug } = await aContributor(stack.sql);
     const deletion = await remove("contributor", { id });
-    const merged = await aContributor(stack.sql, { slug });
-    const merge = await operate("ops-merge-contributors", { keep: kept.id, merge: [merged.id] });
-    return {
-      change: deletion,
-      conflicts: [[`contributor/${id}`, "slug", merge, `Contributor ${kept.id} has the same slug now`]],
-      skipped: ["slug"],
-      forced: () => isThere("select from contributors where (id, slug) = ($1, $2)", id, `${slug}-2`),
-    };
-  },
-  "a former slug that another contributor has": async () => {
-    const [kept, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
-    await operate("ops-merge-contributors", { keep: kept.id, merge: [merged.id] });
-    const deletion = await remove("contributor", kept);
-    const later = await add("contributor", { first_name: merged.slug });
-    const reason = `Contributor ${await newest("contributors")} has the same slug now`;
-    const field = `slugs/${merged.slug}`;
-    return {
-      change: deletion,
-      conflicts: [[`contributor/${kept.id}`, `former_${field}`, later, reason]],
-      skipped: [`former_${field}`],
-      forced: () => isThere("select from contributors where (id, slug) = ($1, $2)", kept.id, kept.slug),
-    };
+    const insertion =
+      "insert into contributors (id, first_name, slug) overriding system value values ($1, 'Again', $2)";
+    const later = await bySql(insertion, id, slug);
+    return [deletion, [`contributor/${id}`, undefined, {}, later]];
   },
 };
 
-describe("ops-undo finds what has changed since, names the newest change of it, and yields to force, as a dry run says:", () => {
-  it.each(Object.entries(conflicting))("%s", async (_, make) => {
-    const { change: id, conflicts, skipped = [], forced = async () => true } = await make();
+/** Each makes a change, and returns the rows that others have added since and that would go with its rows. */
+const cascading: typeof differing = {
+  "an alias of an added contributor, and a relation to the contributor": async () => {
+    const addition = await add("contributor", { first_name: "Added" });
+    const id = Number(await newest("contributors"));
+    const other = await aContributor(stack.sql);
+    const later = await patch("contributor", { id }, { added_aliases: ["Since"] });
+    const relating = await patch("contributor", other, {
+      added_relations: [{ relation_id: id, relation_type: "fan" }],
+    });
+    return [
+      addition,
+      [`contributor/${id}`, `alias ${await newest("contributor_aliases")}`, {}, later],
+      [`contributor/${other.id}`, `relation ${await newest("contributor_relations")}`, {}, relating],
+    ];
+  },
+};
+
+describe.each([
+  ["Its rows have changed since", differing],
+  ["Rows that were added since would go, too", cascading],
+])("ops-undo refuses a change with the reason %s, and names", (reason, cases) => {
+  it.each(Object.entries(cases))("%s", async (_, make) => {
+    const [id, ...rows] = await make();
     const before = await contents(stack.sql);
+    const ledger = await stack.sql`select * from changes order by id`;
 
     const result = await undo(stack, { change: id });
-    expect(result).toMatchObject({ undone: [], refused: [], isDone: true });
-    const sorted = (rows: readonly (readonly unknown[])[]) => rows.map((row) => row.join()).sort();
-    const found = result.conflicts.map(({ record, field, later, reason }) => [record, field, later?.change, reason]);
-    expect(sorted(found)).toEqual(sorted(conflicts.map((row) => [...row, ...(row.length < 4 ? [undefined] : [])])));
-    expect(await contents(stack.sql)).toEqual(before);
 
-    const dry = await undo(stack, { change: id, force: true, dryRun: true });
-    expect(dry.change).toBeUndefined();
+    expect(result).toMatchObject({ undone: [], refused: [{ change: id, reason }], isDone: true });
+    const found = result.refused[0]?.differing.map(({ record, row, now, later }) => [record, row, now, later?.change]);
+    const sorted = (each: readonly unknown[] = []) => each.map((row) => JSON.stringify(row)).sort();
+    expect(sorted(found)).toEqual(sorted(rows));
     expect(await contents(stack.sql)).toEqual(before);
-    const { undone: [taken] = [], change: undoing = 0 } = await undo(stack, { change: id, force: true });
-    expect([taken]).toEqual(dry.undone.map((each) => ({ ...each, undoneBy: undoing })));
-    expect(taken?.skipped.map(({ field }) => field).sort()).toEqual(skipped.toSorted());
-    expect(await forced()).toBe(true);
-    await undone(stack, undoing);
-    expect(await contents(stack.sql)).toEqual(before);
+    expect(await stack.sql`select * from changes order by id`).toEqual(ledger);
+    expect(await undo(stack, { change: id, dryRun: true })).toEqual(result);
   });
+});
 
-  it("but no users who were deleted: they are skipped and named", async () => {
-    const role = await aRole(stack.sql);
-    const [gone, stays] = [await aUser(stack.sql), await aUser(stack.sql)];
-    for (const user of [gone, stays]) await give(stack.sql, user, role);
-    const deletion = await remove("role", role);
-    await remove("user", gone);
+it("ops-undo takes back what touched users who were deleted since, without them, and names them", async () => {
+  const role = await aRole(stack.sql);
+  const [gone, stays] = [await aUser(stack.sql), await aUser(stack.sql)];
+  for (const user of [gone, stays]) await give(stack.sql, user, role);
+  const deletion = await remove("role", role);
+  await remove("user", gone);
 
-    expect(await undo(stack, { change: deletion })).toMatchObject({
-      undone: [{ skipped: [{ record: `user/${gone.id}`, field: "*", reason: `User ${gone.id} was deleted` }] }],
-      conflicts: [],
-    });
-    expect(await roleIdsOf(stack.sql, stays)).toEqual([role.id]);
+  expect(await undo(stack, { change: deletion })).toMatchObject({
+    undone: [{ missing: [`User ${gone.id} was deleted`] }],
+    refused: [],
   });
+  expect(await roleIdsOf(stack.sql, stays)).toEqual([role.id]);
 });
 
 /** Each makes a change that is not taken back, for this reason. */
@@ -284,32 +248,46 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     await remove("user", user);
     return [id, "It changed nothing that can be undone, or what it did is forgotten"];
   },
-  "an edit of a contributor who was deleted": async () => {
-    const contributor = await aContributor(stack.sql);
-    const id = await patch("contributor", contributor, { gender: "b" });
-    const later = await remove("contributor", contributor);
-    return [id, `Contributor ${contributor.id} was deleted, by change ${later}, undo that first`];
-  },
   "a deletion whose client is gone": async () => {
     await stack.sql`insert into clients (id, name) values (77, 'Gone')`;
     const id = await remove("contributor", await aContributor(stack.sql, { client_id: 77 }));
-    const later = await bySql("delete from clients where id = 77");
-    return [id, `Client 77 was deleted, by change ${later}, undo that first`];
-  },
-  "a deletion of what is there again": async () => {
-    const { id, slug } = await aContributor(stack.sql);
-    const deletion = await remove("contributor", { id });
-    const insertion =
-      "insert into contributors (id, first_name, slug) overriding system value values ($1, 'Again', $2)";
-    const later = await bySql(insertion, id, slug);
-    return [deletion, `There is a contributor ${id} again, by change ${later}, undo that first`];
+    await bySql("delete from clients where id = 77");
+    return [id, "The contributor would lead to a client that is not there (client_id)"];
   },
   "a name that another contributor got by an edit of the other half": async () => {
     const contributor = await aContributor(stack.sql, { first_name: "Half", last_name: "Name" });
     const id = await patch("contributor", contributor, { first_name: "Whole" });
     const other = await aContributor(stack.sql, { first_name: "HALF", last_name: "Other" });
-    const later = await patch("contributor", other, { last_name: "name" });
-    return [id, `Contributor ${other.id} has the same first_name, last_name now, by change ${later}, undo that first`];
+    await patch("contributor", other, { last_name: "name" });
+    return [id, "Another contributor has the same first_name, last_name"];
+  },
+  "a slug that another contributor has": async () => {
+    const { id, slug } = await aContributor(stack.sql);
+    const deletion = await remove("contributor", { id });
+    await aContributor(stack.sql, { slug });
+    return [deletion, "Another contributor has the same slug"];
+  },
+  "a slug that leads to another contributor since a merge": async () => {
+    const [kept, { id, slug }] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    const deletion = await remove("contributor", { id });
+    const merged = await aContributor(stack.sql, { slug });
+    await operate("ops-merge-contributors", { keep: kept.id, merge: [merged.id] });
+    return [deletion, `The slug ${slug} would be that of contributors ${id} and ${kept.id}`];
+  },
+  "a former slug that another contributor has": async () => {
+    const [kept, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    await operate("ops-merge-contributors", { keep: kept.id, merge: [merged.id] });
+    const deletion = await remove("contributor", kept);
+    await add("contributor", { first_name: merged.slug });
+    const id = await newest("contributors");
+    return [deletion, `The slug ${merged.slug} would be that of contributors ${id} and ${kept.id}`];
+  },
+  "a series of a contributor who was deleted, by one transaction of another program": async () => {
+    const contributor = await aContributor(stack.sql);
+    const { id } = await aSeries(stack.sql, { by: contributor });
+    const taking = await bySql("delete from series_contributors where series_id = $1", id);
+    await remove("contributor", contributor);
+    return [taking, "The series contributor would lead to a contributor that is not there (contributor_id)"];
   },
   "what takes a permission of this service from the Administrator role": async () => {
     await remove("permission", { id: await permissionId(stack.sql, "delete-users") });
@@ -366,25 +344,19 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     await stack.sql`alter table tags alter column sort set default '', alter column sort set not null`;
     return [deletion, "The sort of the tag cannot be empty"];
   },
-  "what is as it was before": async () => {
-    const { id } = await aContributor(stack.sql, { gender: "a" });
-    const first = await patch("contributor", { id }, { gender: "b" });
-    await patch("contributor", { id }, { gender: "a" });
-    return [first, "It is already as it was before"];
-  },
 };
 
 describe("ops-undo refuses", () => {
-  it.each(Object.entries(refusals))("%s, also with force", async (_, make) => {
+  it.each(Object.entries(refusals))("%s", async (_, make) => {
     const [id, reason] = await make();
     const before = await contents(stack.sql);
     const ledger = await stack.sql`select * from changes order by id`;
 
-    for (const force of [false, true]) {
-      const result = await undo(stack, { change: id, force });
-      expect(result).toMatchObject({ undone: [], refused: [{ change: id, reason: expect.stringContaining(reason) }] });
-      expect(result.change).toBeUndefined();
-    }
+    const result = await undo(stack, { change: id });
+
+    const refused = [{ change: id, reason: expect.stringContaining(reason), differing: [] }];
+    expect(result).toMatchObject({ undone: [], refused });
+    expect(result.change).toBeUndefined();
 
     expect(await contents(stack.sql)).toEqual(before);
     expect(await stack.sql`select * from changes order by id`).toEqual(ledger);
@@ -400,7 +372,7 @@ describe("ops-undo refuses", () => {
     [{}, "either"],
     [{ change: 987_654 }, "There is no change 987654"],
     [{ change: Number.MAX_SAFE_INTEGER }, `There is no change ${Number.MAX_SAFE_INTEGER}`],
-    [{ change: 1, forse: true }, "forse"],
+    [{ change: 1, force: true }, "force"],
     [{ user: 1, from: future, to: past }, "to: It is not after `from`"],
     [{ user: 1, from: future, to: "2127-01-01T00:00:00Z" }, "from: It is in the future"],
     [{ user: 987_654, from: past, to: future }, "There is no user 987654"],
@@ -455,8 +427,14 @@ describe("ops-undo of a user's changes in a time", () => {
 
     expect(result).toMatchObject({
       undone: [third, first].map((id) => ({ change: id, undoneBy: result.change, userId: editor.id })),
-      conflicts: [{ change: second, field: "name", later: { change: byAnother, username: administrator.username } }],
       refused: [
+        {
+          change: second,
+          reason: "Its rows have changed since",
+          differing: [
+            { now: { name: "Two by another" }, later: { change: byAnother, username: administrator.username } },
+          ],
+        },
         { change: deletion, reason: "A deleted user is deleted for good" },
         { change: logout, reason: "Sessions that were ended stay ended" },
       ],
@@ -467,32 +445,29 @@ describe("ops-undo of a user's changes in a time", () => {
     expect((await undo(stack, payload)).undone).toEqual([]);
     await undone(stack, result.change ?? 0);
     expect(await contents(stack.sql)).toEqual(after);
-    expect((await undo(stack, { ...payload, force: true })).undone).toHaveLength(3);
+    await undone(stack, byAnother);
+    expect((await undo(stack, payload)).undone).toHaveLength(3);
     expect(await contents(stack.sql)).toEqual(start);
   });
 
-  it("takes back hundreds, a hundred in a row, of a deleted user, too; a dry run has at most a hundred", async () => {
+  it("takes back hundreds, at most a hundred in a row; a dry run tries what fits into one call", async () => {
     const editor = await holderOf(stack.sql, "edit-roles");
     const role = await aRole(stack.sql);
     const before: Record<string, unknown> = await contents(stack.sql);
     const first = await latestChange(stack.sql);
-    const edit = async (count: number) => {
-      for (let number = 0; number < count; number++)
-        await bySql("update roles set name = $1 where id = $2", `Many ${count} ${number}`, role.id);
-      await stack.sql`update changes set caller_id = ${editor.id} where id > ${first}`;
-    };
+    for (let number = 0; number < 201; number++)
+      await bySql("update roles set name = $1 where id = $2", `Many ${number}`, role.id);
+    await stack.sql`update changes set caller_id = ${editor.id} where id > ${first}`;
     const payload = { user: editor.id, ...range };
-    await edit(100);
-    const dry = { ...payload, dryRun: true };
-    expect(await undo(stack, dry)).toMatchObject({ undone: { length: 100 }, conflicts: [], refused: [] });
-    await edit(101);
-    await expect(undo(stack, dry)).rejects.toThrow("narrow the time");
-    await remove("user", editor);
+    const dry = await undo(stack, { ...payload, dryRun: true });
 
     const result = await undo(stack, payload);
 
-    expect(result).toMatchObject({ undone: { length: 201 }, conflicts: [], refused: [] });
-    expect(new Set(result.undone.map(({ undoneBy }) => undoneBy)).size).toBe(3);
+    expect(result).toMatchObject({ undone: { length: 201 }, refused: [], isDone: true });
+    expect(new Set(result.undone.map(({ undoneBy }) => undoneBy)).size).toBeGreaterThan(2);
+    expect(dry).toMatchObject({ refused: [], isDone: false });
+    expect(dry.undone.length).toBeGreaterThan(0);
+    expect(dry.undone).toEqual(result.undone.slice(0, dry.undone.length).map(({ undoneBy: _, ...each }) => each));
     const after: Record<string, unknown> = await contents(stack.sql);
     expect(after[`roles [${role.id}]`]).toEqual(before[`roles [${role.id}]`]);
   });
@@ -508,7 +483,7 @@ describe("ops-undo of a user's changes in a time", () => {
 
     expect(await undo(stack, { user: editor.id, ...range })).toMatchObject({
       undone: [{ change: last }],
-      conflicts: [{ change: first, field: "name", later: { change: byAnother } }],
+      refused: [{ change: first, differing: [{ now: { name: "Another of many" }, later: { change: byAnother } }] }],
     });
   });
 

@@ -67,7 +67,7 @@ describe("npm run invoke -- ops/list-changes", () => {
 });
 
 describe("npm run invoke -- ops/undo", () => {
-  it("tells what was changed again since, by whom, and what is undone in spite of that; ends with 1 unless all is", async () => {
+  it("prints what was undone, and why a change is refused, by which rows and whom; ends with 1 unless all is", async () => {
     const { id } = await aContributor(stack.sql, { first_name: "Hiromu" });
     const edit = (body: object) =>
       changeBy(stack, "admin-contributors/edit", { as: administrator.token, path: { id }, body });
@@ -81,23 +81,35 @@ describe("npm run invoke -- ops/undo", () => {
     expect(await printed({ change })).toEqual([
       "Undid nothing",
       "",
-      'Left 1 change, since something is different now (or add "force": true):',
-      like(`^${change}  contributor ${id}  aliases/${alias?.id}: gone, ${by}$`),
-      like(`^${change}  contributor ${id}  first_name: "C", ${by}$`),
+      "Cannot undo 1 change:",
+      `${change}  Its rows have changed since`,
+      like(`^    contributor ${id}  alias ${alias?.id}  gone, ${by}$`),
+      like(`^    contributor ${id}  first_name "C", ${by}$`),
     ]);
     expect(await run("ops/undo", { change, dryRun: true })).toMatchObject({ code: 1 });
-    expect(await printed({ change, force: true, dryRun: true })).toEqual([
+    expect(await printed({ change: later, dryRun: true })).toEqual([
       "Would undo 1 change",
-      like(`^${change}  ${time}  ada$`),
-      like('^    first_name "C" → "Hiromu"$'),
-      like(`^    overrides first_name: "C", ${by}$`),
-      like(`^    skipped aliases/${alias?.id}: gone, ${by}$`),
+      like(`^${later}  ${time}  ada$`),
+      like('^    first_name "C" → "A"$'),
+      like('^    [+] alias "B"$'),
     ]);
     const output = like("^Undid 1 change, as change \\d+\n");
-    expect(await run("ops/undo", { change, force: true })).toMatchObject({ code: 0, output });
-    const again = await run("ops/undo", { change, force: true });
-    const why = `${change}  It was undone by change ${await latestChange(stack.sql)}`;
+    expect(await run("ops/undo", { change: later })).toMatchObject({ code: 0, output });
+    const again = await run("ops/undo", { change: later });
+    const why = `${later}  It was undone by change ${await latestChange(stack.sql)}`;
     expect(again).toMatchObject({ code: 1, output: like(`^Undid nothing\n\nCannot undo 1 change:\n${why}`) });
+  });
+
+  it("prints what is missing nevertheless, and that changes are left", () => {
+    const change = { change: 7, endpoint: "admin-roles/delete", role: "colophon_editor", userId: 1, username: "ada" };
+    const undone = [{ ...change, at: "2026-11-23T07:30:12Z", what: ["added"], missing: ["User 5 was deleted"] }];
+    const result = { undone, refused: [], isDone: false };
+    const entry = ["7  2026-11-23 07:30:12Z  ada", "    added", "    missing: User 5 was deleted", ""];
+
+    const left = "Some changes are left: invoke it again with the same payload.";
+    expect(words("undo", { ...result, change: 8 })).toEqual(["Undid 1 change, as change 8", ...entry, left]);
+    const untried = "Older changes are left: a dry run tries as many as fit into one call.";
+    expect(words("undo", result, { dryRun: true })).toEqual(["Would undo 1 change", ...entry, untried]);
   });
 });
 
