@@ -32,8 +32,11 @@ create function add_contributor(request request, caller caller) returns outcome 
       return refused(409);
     end if;
 
-    insert into contributors (first_name, last_name, disambiguation, slug, client_id)
-    values (fields.first_name, fields.last_name, fields.disambiguation, fields.slug, fields.client_id)
+    insert into contributors (first_name, last_name, disambiguation, sort_name, slug, client_id)
+    values (
+      fields.first_name, fields.last_name, fields.disambiguation,
+      nullif(fields.sort_name, default_sort_name(fields.first_name, fields.last_name)), fields.slug, fields.client_id
+    )
     returning id into added;
     return done(request, caller, to_json(added), takes_authority => false);
   end

@@ -41,6 +41,7 @@ create function edit_contributor(request request, caller caller) returns outcome
   begin
     select * into current from contributors where id = target;
     fields = json_populate_record(current, input);
+    fields.sort_name = nullif(fields.sort_name, default_sort_name(fields.first_name, fields.last_name));
     if cast(input as jsonb) ?| array['added_aliases', 'added_relations'] then
       input = cast(input as jsonb) || jsonb_build_object(
         'added_aliases',
@@ -102,6 +103,7 @@ create function edit_contributor(request request, caller caller) returns outcome
         first_name = fields.first_name,
         last_name = fields.last_name,
         disambiguation = fields.disambiguation,
+        sort_name = fields.sort_name,
         gender = fields.gender,
         type = fields.type,
         public = fields.public,

@@ -529,13 +529,14 @@ create function write_contributors(lines import_line[], records jsonb) returns s
   begin
     with written as (
       insert into contributors as stored (
-        id, external_id, slug, alias_keys, client_id, public, first_name, last_name, disambiguation, gender, type,
-        image
+        id, external_id, slug, alias_keys, client_id, public, first_name, last_name, disambiguation, sort_name,
+        gender, type, image
       )
       overriding system value
       select
         record.id, record.external_id, record.slug, record.alias_keys, record.client_id, record.public,
-        record.first_name, record.last_name, record.disambiguation, record.gender, record.type, record.image
+        record.first_name, record.last_name, record.disambiguation, record.sort_name, record.gender, record.type,
+        record.image
       from
         unnest(lines) as line
         cross join lateral (
@@ -566,8 +567,8 @@ create function write_contributors(lines import_line[], records jsonb) returns s
       on conflict (id) do update
       set
         client_id = excluded.client_id, public = excluded.public, first_name = excluded.first_name,
-        last_name = excluded.last_name, disambiguation = excluded.disambiguation, gender = excluded.gender,
-        type = excluded.type, image = excluded.image, version = stored.version + 1
+        last_name = excluded.last_name, disambiguation = excluded.disambiguation, sort_name = excluded.sort_name,
+        gender = excluded.gender, type = excluded.type, image = excluded.image, version = stored.version + 1
       returning
         cast(null as bigint), 'contributors', new.id, case when old.id is null then 'added' else 'changed' end,
         old.client_id, new.public and old.public is not true, cast(null as text)

@@ -74,6 +74,12 @@ export interface Reads<Include = undefined> {
     ContributorList<Include>,
     PublicErrors<keyof ListContributorsQuery>
   >;
+  "/contributors/letters": Endpoint<
+    "Counts the published contributors of a client by the letter under which they are sorted. Needs no permission.",
+    { query: ListContributorLettersQuery },
+    Letters,
+    PublicErrors<keyof ListContributorLettersQuery>
+  >;
   "/publisher/publications/{id}": Endpoint<
     "Lists the series a publisher published. Needs no permission.",
     ById & { query: ListPublicationsQuery },
@@ -97,6 +103,12 @@ export interface Reads<Include = undefined> {
     { query?: ListPublishersQuery },
     PublisherList,
     PublicErrors<keyof ListPublishersQuery>
+  >;
+  "/publishers/letters": Endpoint<
+    "Counts the publishers by the first letter of their name. Needs no permission.",
+    object,
+    Letters,
+    PublicErrors
   >;
   "/session": Endpoint<
     "Shows who is signed in, what they may do, and until when. Needs a session.",
@@ -278,11 +290,16 @@ export interface Deletes {
 
 export interface ListAdminContributorsQuery extends PageQuery {
   /** By default `name-asc`. */
-  order?: "name-asc" | "name-desc";
+  order?: "name-asc" | "name-desc" | "sort-name-asc" | "sort-name-desc";
   /** The website whose catalogue is read. */
   client: number;
   /** Further fields to show, separated by commas. */
-  include?: Selection<"type" | "public" | "client" | "disambiguation">;
+  include?: Selection<"type" | "public" | "client" | "disambiguation" | "sort_name">;
+  /**
+   * Only records that are sorted under this letter of any script, regardless of case and accents; `#` for those that
+   * begin with none.
+   */
+  letter?: string;
 }
 
 export interface AddContributorQuery {
@@ -292,7 +309,7 @@ export interface AddContributorQuery {
 
 export interface GetAdminContributorQuery {
   /** Further fields to show, separated by commas. */
-  include?: Selection<"type" | "public" | "client" | "disambiguation">;
+  include?: Selection<"type" | "public" | "client" | "disambiguation" | "sort_name">;
   /** `none` returns the record, and neither takes nor renews the edit lock. */
   lock?: "none";
 }
@@ -316,7 +333,7 @@ export interface GetRandomContributorQuery {
 
 export interface GetContributorQuery {
   /** Further fields to show, separated by commas. */
-  include?: Selection<"disambiguation">;
+  include?: Selection<"disambiguation" | "sort_name">;
 }
 
 export interface ListWorksQuery extends PageQuery {
@@ -335,11 +352,21 @@ export interface ListContributorsQuery extends PageQuery {
   /** Reserved; not used yet. */
   lang?: string;
   /** By default `name-asc`. */
-  order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
+  order?: "name-asc" | "name-desc" | "sort-name-asc" | "sort-name-desc" | "added-asc" | "added-desc";
   /** The website whose catalogue is read. */
   client: number;
   /** Further fields to show, separated by commas. */
-  include?: Selection<"slug" | "disambiguation">;
+  include?: Selection<"slug" | "disambiguation" | "sort_name">;
+  /**
+   * Only records that are sorted under this letter of any script, regardless of case and accents; `#` for those that
+   * begin with none.
+   */
+  letter?: string;
+}
+
+export interface ListContributorLettersQuery {
+  /** The website whose catalogue is read. */
+  client: number;
 }
 
 export interface ListPublicationsQuery extends PageQuery {
@@ -363,6 +390,11 @@ export interface ListPublishersQuery extends PageQuery {
   /** Reserved; not used yet. */
   lang?: string;
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
+  /**
+   * Only records that are sorted under this letter of any script, regardless of case and accents; `#` for those that
+   * begin with none.
+   */
+  letter?: string;
 }
 
 /** Which records of a list are to be read. */
@@ -394,6 +426,11 @@ export interface AddContributor {
   last_name?: string | null;
   /** Tells contributors of one name apart, such as `poet, 1950`; part of the unique name. */
   disambiguation?: string | null;
+  /**
+   * By what the contributor is sorted, such as `Tezuka, Osamu`; by default the last name, a comma and the first
+   * name. By default `null`.
+   */
+  sort_name?: string | null;
 }
 
 export interface AddPermission {
@@ -441,6 +478,8 @@ export interface AdminContributor {
   client?: number | null;
   /** Only with `include=disambiguation`: tells contributors of one name apart; empty if there is none. */
   disambiguation?: string;
+  /** Only with `include=sort_name`: by what they are sorted; given, or else last name, comma, first name. */
+  sort_name?: string;
 }
 
 export interface AdminContributorList<Include = undefined> extends Page {
@@ -464,6 +503,8 @@ export interface AdminContributorListItem {
   client?: number | null;
   /** Only with `include=disambiguation`: tells contributors of one name apart; empty if there is none. */
   disambiguation?: string;
+  /** Only with `include=sort_name`: by what they are sorted; given, or else last name, comma, first name. */
+  sort_name?: string;
   /** Who else is editing them. */
   locked_by?: UserReference;
 }
@@ -490,6 +531,8 @@ export interface Contributor {
   slug: string;
   /** Only with `include=disambiguation`: tells contributors of one name apart; empty if there is none. */
   disambiguation?: string;
+  /** Only with `include=sort_name`: by what they are sorted; given, or else last name, comma, first name. */
+  sort_name?: string;
   /** Its address, or null. */
   image: string | null;
   /** Null if not known. */
@@ -519,6 +562,8 @@ export interface ContributorListItem {
   slug?: string;
   /** Only with `include=disambiguation`: tells contributors of one name apart; empty if there is none. */
   disambiguation?: string;
+  /** Only with `include=sort_name`: by what they are sorted; given, or else last name, comma, first name. */
+  sort_name?: string;
   /** Its address, or null. */
   image: string | null;
   /** Null if not known. */
@@ -558,6 +603,11 @@ export interface EditContributor {
   type?: string | null;
   /** Tells contributors of one name apart, such as `poet, 1950`; part of the unique name. */
   disambiguation?: string | null;
+  /**
+   * By what the contributor is sorted, such as `Tezuka, Osamu`; by default the last name, a comma and the first
+   * name. By default `null`.
+   */
+  sort_name?: string | null;
   /**
    * Addresses of web pages, http or https; an address with neither gets `https://`. Objects as in a detail are
    * accepted, too.
@@ -613,6 +663,15 @@ export interface Envelope {
   /** The status of the response. */
   code: number;
 }
+
+export interface Letter {
+  /** A letter of any script, or `#` for all that begins with none: the value for `letter`. */
+  letter: string;
+  /** How many records a list with this `letter` has. */
+  count: number;
+}
+
+export type Letters = Letter[];
 
 export interface Link {
   url: string;

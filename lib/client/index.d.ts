@@ -169,7 +169,9 @@ type Form<Fields> = { [Name in keyof Fields]?: Emptiable<Fields[Name]> };
  * without an id are added, and those that are missing are removed.
  */
 export interface ContributorForm
-  extends Form<Pick<AdminContributor, "first_name" | "last_name" | "gender" | "type" | "public" | "disambiguation">> {
+  extends Form<
+    Pick<AdminContributor, "first_name" | "last_name" | "gender" | "type" | "public" | "disambiguation" | "sort_name">
+  > {
   links?: Emptiable<readonly (string | { url: string })[]>;
   aliases?: Emptiable<readonly (string | { id?: Emptiable<number>; name: string })[]>;
   descriptions?: Emptiable<readonly Form<AdminContributor["descriptions"][number]>[]>;
@@ -282,7 +284,7 @@ export interface Colophon {
   /**
    * Saves what a form has changed of a contributor since it was opened, and nothing else: if another user has changed it
    * meanwhile, this is a conflict. It frees the caller's edit lock, also if nothing has changed.
-   * @throws {TypeError} for a form with `type`, `public` or `disambiguation` if the record was opened without it in
+   * @throws {TypeError} for a form with `type`, `public`, `disambiguation` or `sort_name` if the record was opened without it in
    *   `include`, since the client cannot know then whether the field has changed
    */
   editContributor<Data extends AdminContributor>(

@@ -274,13 +274,20 @@ function bareOf(item) {
 
 /** What an edit of a contributor sends: fields as they are now, and elements that are new, removed or changed. */
 function contributorPatch(opened, form, current) {
-  const unread = ["type", "public", "disambiguation"].find((name) => !(name in opened) && !isEmpty(form[name]));
+  const unread = ["type", "public", "disambiguation", "sort_name"].find(
+    (name) => !(name in opened) && !isEmpty(form[name]),
+  );
   if (unread)
     throw new TypeError(`The contributor was opened without "${unread}", so the client cannot know if it has changed`);
   const [former, latest, now] = [opened.links, form.links, current.links].map(urlsOf);
   const links = [...without(latest, without(former, now)), ...without(now, [...former, ...latest])];
   const patch = {
-    ...changedFields(["first_name", "last_name", "gender", "type", "public", "disambiguation"], opened, form, null),
+    ...changedFields(
+      ["first_name", "last_name", "gender", "type", "public", "disambiguation", "sort_name"],
+      opened,
+      form,
+      null,
+    ),
     ...(JSON.stringify(former) !== JSON.stringify(latest) && { links }),
     // An alias is its name, so a renamed one is removed and added.
     ...changedElements("aliases", ["name"], (alias) => alias.name, opened, form, current),

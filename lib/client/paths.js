@@ -13,10 +13,12 @@ export const paths = {
     "/contributor/slug/{slug}",
     "/contributor/works/{id}",
     "/contributors",
+    "/contributors/letters",
     "/publisher/publications/{id}",
     "/publisher/random",
     "/publisher/slug/{slug}",
     "/publishers",
+    "/publishers/letters",
     "/session",
   ],
   POST: [

@@ -5,9 +5,11 @@ import { noFileService } from "./errors.ts";
 import { link } from "./links.ts";
 import {
   bodyId,
+  contributorOrders,
   flag,
   image,
   include,
+  letter,
   list,
   lock,
   mapped,
@@ -26,13 +28,13 @@ import {
 const missing = "Contributor not found";
 const conflict = "Contributor with this Name exists already.";
 
-const includable = include("type", "public", "client", "disambiguation");
+const includable = include("type", "public", "client", "disambiguation", "sort_name");
 
 export const listAdminContributors = declare("GET /admin-contributors", {
   summary: "Lists a client's contributors, unpublished ones included, with who is editing them",
   permission: "view-contributors",
-  query: { order: order("name-asc", "name-desc"), ...page, search, client: queryId },
-  extensionQuery: { include: includable },
+  query: { order: order(...contributorOrders), ...page, search, client: queryId },
+  extensionQuery: { include: includable, letter },
   response: { list: "AdminContributorListItem", field: "contributors" },
 });
 
@@ -50,7 +52,7 @@ export const addContributor = declare("POST /admin-contributors/add", {
   summary: "Adds a contributor, not yet published; shared by all clients unless one is named",
   permission: "add-contributors",
   query: { client: z.optional(queryId) },
-  body: { first_name: name, last_name: optionalName, disambiguation: nameOrNone },
+  body: { first_name: name, last_name: optionalName, disambiguation: nameOrNone, sort_name: optionalName },
   creates: "/admin-contributors/id/{id}",
   response: { message: "Contributor added" },
   errors: { 409: conflict, 500: "An error occurred while adding the contributor" },
@@ -79,6 +81,7 @@ export const editContributor = declare("POST /admin-contributors/edit/{id}", {
     gender: optionalName,
     type: optionalName,
     disambiguation: nameOrNone,
+    sort_name: optionalName,
     links: list(linkOrObject, linksMax),
     public: flag,
     added_aliases: list(alias),

@@ -1,13 +1,26 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import { catalogueOrder, include, lang, page, pathInteger, queryId, search, slug, userLanguage } from "./parameters.ts";
+import {
+  catalogueOrder,
+  contributorOrders,
+  include,
+  lang,
+  letter,
+  order,
+  page,
+  pathInteger,
+  queryId,
+  search,
+  slug,
+  userLanguage,
+} from "./parameters.ts";
 
 /* Public contributors (README.md, "Public contributors (no authentication)"). */
 
 export const listContributors = declare("GET /contributors", {
   summary: "Lists the published contributors of a client",
-  query: { lang, order: z._default(catalogueOrder, "name-asc"), search, ...page, client: queryId },
-  extensionQuery: { include: include("slug", "disambiguation") },
+  query: { lang, order: order(...contributorOrders, "added-asc", "added-desc"), search, ...page, client: queryId },
+  extensionQuery: { include: include("slug", "disambiguation", "sort_name"), letter },
   response: { list: "ContributorListItem", field: "contributors" },
   tags: ["contributors", "series"],
 });
@@ -15,7 +28,7 @@ export const listContributors = declare("GET /contributors", {
 export const getContributor = declare("GET /contributor/slug/{slug}", {
   summary: "Looks up a published contributor by slug",
   parameters: { slug },
-  extensionQuery: { include: include("disambiguation") },
+  extensionQuery: { include: include("disambiguation", "sort_name") },
   response: { record: "Contributor" },
   followsSlugs: true,
   errors: { 404: "Contributor not found" },

@@ -1,5 +1,5 @@
 import { declare } from "./declare.ts";
-import { pathId, pathInteger } from "./parameters.ts";
+import { pathId, pathInteger, queryId } from "./parameters.ts";
 
 /* Endpoints that the interface does not have (README.md, "Beyond the interface"). */
 
@@ -23,4 +23,15 @@ export const releaseContributorLock = declare("DELETE /admin-contributors/lock/{
   parameters: { id: pathInteger },
   response: { message: "Lock released" },
   errors: { 404: "Contributor not found" },
+});
+
+export const listContributorLetters = declare("GET /contributors/letters", {
+  summary: "Counts the published contributors of a client by the letter under which they are sorted",
+  query: { client: queryId },
+  response: { record: "Letters" },
+});
+
+export const listPublisherLetters = declare("GET /publishers/letters", {
+  summary: "Counts the publishers by the first letter of their name",
+  response: { record: "Letters" },
 });

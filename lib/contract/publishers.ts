@@ -1,12 +1,13 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import { catalogueOrder, lang, page, pathInteger, queryId, search, slug, userLanguage } from "./parameters.ts";
+import { catalogueOrder, lang, letter, page, pathInteger, queryId, search, slug, userLanguage } from "./parameters.ts";
 
 /* Public publishers (README.md, "Public publishers (no authentication)"). */
 
 export const listPublishers = declare("GET /publishers", {
   summary: "Lists publishers",
   query: { lang, order: z.optional(catalogueOrder), search, ...page },
+  extensionQuery: { letter },
   response: { list: "PublisherListItem", field: "publishers", count: true },
   tags: ["publishers", "series"],
 });

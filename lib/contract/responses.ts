@@ -113,6 +113,13 @@ const disambiguation = z.optional(
   ),
 );
 
+const sortName = z.optional(
+  field(
+    z.string(),
+    "Only with `include=sort_name`: by what they are sorted; given, or else last name, comma, first name.",
+  ),
+);
+
 /** What administrative contributors show on request. */
 const included = {
   type: z.optional(field(z.string(), "Only with `include=type`; empty if not known.")),
@@ -121,6 +128,7 @@ const included = {
     field(z.nullable(id), "Only with `include=client`: the website that has them alone; null if all do."),
   ),
   disambiguation,
+  sort_name: sortName,
 };
 
 export const AdminContributorListItem = z.strictObject({
@@ -145,6 +153,7 @@ export const ContributorListItem = z.strictObject({
   ...contributor,
   slug: z.optional(field(z.string(), "Only with `include=slug`.")),
   disambiguation,
+  sort_name: sortName,
   image: urlOrNull,
   gender: possibleOrNull,
   series_count: count,
@@ -155,6 +164,7 @@ export const Contributor = z.strictObject({
   ...contributor,
   slug,
   disambiguation,
+  sort_name: sortName,
   image: urlOrNull,
   gender: possibleOrNull,
   links,
@@ -199,6 +209,12 @@ export const Publisher = z.strictObject({
   aliases: z.array(PublisherAlias),
   relations: z.array(PublisherRelation),
 });
+
+export const Letter = z.strictObject({
+  letter: field(z.string(), "A letter of any script, or `#` for all that begins with none: the value for `letter`."),
+  count: field(count, "How many records a list with this `letter` has."),
+});
+export const Letters = z.array(Letter);
 
 export const Tag = z.strictObject({ id, name: z.string() });
 export const Volume = z.strictObject({

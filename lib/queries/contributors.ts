@@ -4,7 +4,7 @@ import type { Filters } from "../contract/declare.ts";
 import type { Batch, ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
-import { catalogueOrders, countOf, type Order, pageOf } from "./fragments/lists.ts";
+import { catalogueOrders, countByLetter, countOf, letterOf, type Order, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
@@ -25,17 +25,22 @@ interface Shown {
 
 /** A list of contributors for the public or for administration. */
 export function listOf(
-  { client, search, order }: Omit<Input, "include" | "lang">,
+  { client, search, order, letter }: Omit<Input, "include" | "lang">,
   { subject, filter = empty, fields, optional, joined = empty }: Shown,
 ): ListQuery {
   const { column, by } = catalogueOrders[order];
   const { lookup, condition } = searchPlan(search, keys);
-  const plan = lookup === "index" ? foundByIndex(client) : foundInOrder(client);
+  const isIndexed = lookup === "index" || (letter !== undefined && !order.startsWith("sort-name"));
+  const plan = isIndexed ? foundByIndex(client) : foundInOrder(client);
   return {
-    found: sql`select id, scope, ${column} as key from contributors where ${filter} ${plan.filter} ${condition}`,
-    sortInMemory: lookup === "index",
+    found: sql`
+      select id, scope, ${column} as key
+      from contributors
+      where ${filter} ${plan.filter} ${letter === undefined ? empty : hasLetter(letter)} ${condition}
+    `,
+    sortInMemory: isIndexed,
     countsFirst: lookup === "scan",
-    max: lookup === "none" ? countOf(subject, sql`0, ${client}::bigint`) : plan.count,
+    max: lookup === "none" ? countOf(subject, sql`0, ${client}::bigint`, letter) : plan.count,
     optional,
     page: (batch) => sql`
       select ${fields}
@@ -48,6 +53,11 @@ export function listOf(
   };
 }
 
+/** The keys of a letter are neighbours in the index, whose collation is "C". */
+const hasLetter = (letter: string): Sql => sql`
+  sort_key >= ${letterOf(letter)} || ' ' and sort_key < ${letterOf(letter)} || '!' and
+`;
+
 /** What contributors show on request, in the order of the response. */
 const includable = {
   slug: sql`slug`,
@@ -55,6 +65,7 @@ const includable = {
   public: sql`public`,
   client: sql`client_id as client`,
   disambiguation: sql`disambiguation`,
+  sort_name: sql`coalesce(sort_name, default_sort_name(first_name, last_name)) as sort_name`,
 };
 
 export type Include = readonly (keyof typeof includable)[] | undefined;
@@ -163,6 +174,9 @@ export const find = (slug: string | null, { include }: { readonly include?: Incl
 `;
 
 export const random = (client: number): Sql => randomSlug(sql`contributors`, client, sql`public`);
+
+export const letters = (client: number): Sql =>
+  countByLetter("public contributors", sql`0, ${client}::bigint`, "contributors");
 
 /** Works of a contributor; none if it is unpublished. */
 export const works = (contributor: number | null, input: WorksInput): ListQuery =>

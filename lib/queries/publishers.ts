@@ -4,19 +4,23 @@ import type { listPublishers } from "../contract/publishers.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
-import { catalogueOrders, countOf, pageOfFound } from "./fragments/lists.ts";
+import { catalogueOrders, countByLetter, countOf, letterOf, pageOfFound } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
 /** Publishers of all clients; by default in the order in which they were added. */
-export function list({ search, order = "added-asc" }: Filters<typeof listPublishers>): ListQuery {
+export function list({ search, letter, order = "added-asc" }: Filters<typeof listPublishers>): ListQuery {
   const { column, by } = catalogueOrders[order];
   const { lookup, condition } = searchPlan(search, keysOf(sql`publishers`));
   return {
-    found: sql`select *, ${column} as key from publishers where ${condition}`,
-    sortInMemory: lookup !== "none",
-    max: lookup === "none" ? countOf("publishers", sql`0`) : sql`select count(*) from found`,
+    found: sql`
+      select *, ${column} as key
+      from publishers
+      where ${letter === undefined ? sql`true` : sql`letter = ${letterOf(letter)}`} and ${condition}
+    `,
+    sortInMemory: lookup !== "none" || letter !== undefined,
+    max: lookup === "none" ? countOf("publishers", sql`0`, letter) : sql`select count(*) from found`,
     page: (batch) => sql`
       select
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,
@@ -50,6 +54,8 @@ export const find = (slug: string | null): Sql => sql`
 `;
 
 export const random = (client: number): Sql => randomSlug(sql`publishers`, client, sql`true`);
+
+export const letters = (): Sql => countByLetter("publishers", sql`0`, "publishers");
 
 export const publications = (publisher: number | null, input: WorksInput): ListQuery =>
   relatedWorks(

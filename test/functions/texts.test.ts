@@ -65,6 +65,8 @@ const names: readonly Field[] = [
   field("admin-contributors/add", "last_name", 255),
   field("admin-contributors/add", "disambiguation", 255),
   field("admin-contributors/edit", "disambiguation", 255),
+  field("admin-contributors/add", "sort_name", 255),
+  field("admin-contributors/edit", "sort_name", 255),
   field("admin-contributors/edit", "first_name", 255, missingParameters),
   field("admin-contributors/edit", "last_name", 255),
   field("admin-contributors/edit", "gender", 255),

@@ -43,6 +43,12 @@ const meanings: Readonly<Record<string, string>> = {
   type: "Any text, such as `author and artist`.",
   disambiguation:
     "Beyond the interface: tells contributors of one name apart, such as `poet, 1950`; part of the unique name.",
+  sort_name:
+    "Beyond the interface: by what the contributor is sorted, such as `Tezuka, Osamu`; by default the last name, a comma " +
+    "and the first name.",
+  letter:
+    "only records that are sorted under this letter of any script, regardless of case and accents; `#` for those that " +
+    "begin with none.",
   public: "Whether public endpoints show the contributor.",
   links:
     "Addresses of web pages, http or https; an address with neither gets `https://`. Objects as in a detail are accepted, too.",

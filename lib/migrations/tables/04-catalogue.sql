@@ -4,6 +4,11 @@ create table clients (
   name text not null
 );
 
+-- A contributor's name in lists by last name, unless another one is given.
+create function default_sort_name(first_name text, last_name text) returns text
+  language sql immutable parallel safe
+  return coalesce(last_name || ', ' || first_name, first_name);
+
 -- Authors, artists and similar persons. Search keys of the name and of the aliases are one text, a line each, so a word is
 -- looked for in all of them at once, by one index and without a join.
 create table contributors (
@@ -15,7 +20,11 @@ create table contributors (
   first_name text not null check (first_name <> ''),
   last_name text,
   disambiguation text not null default '', -- Tells contributors of one name apart
+  sort_name text, -- Null: the default one
   name_key text not null generated always as (name_key(first_name || coalesce(' ' || last_name, ''))) stored collate "C",
+  sort_key text not null generated always as (
+    sort_key(coalesce(sort_name, default_sort_name(first_name, last_name)))
+  ) stored collate "C",
   slug text not null constraint contributors_slug_key unique,
   gender text,
   type text,
@@ -49,6 +58,11 @@ create unique index contributors_external_id_key on contributors (external_id) w
 create index contributors_by_name on contributors (scope, name_key, id) include (short_search_keys);
 
 create index public_contributors_by_name on contributors (scope, name_key, id) include (short_search_keys) where public;
+
+create index contributors_by_sort_name on contributors (scope, sort_key, id) include (short_search_keys);
+
+create index public_contributors_by_sort_name on contributors (scope, sort_key, id) include (short_search_keys)
+  where public;
 
 create index public_contributors_by_id on contributors (scope, id) where public;
 
@@ -219,6 +233,7 @@ create table publishers (
   scope bigint not null generated always as (coalesce(client_id, 0)) stored,
   name text not null check (name <> ''),
   name_key text not null generated always as (name_key(name)) stored collate "C",
+  letter text not null generated always as (left(sort_key(name), 1)) stored collate "C",
   short_name text,
   slug text not null constraint publishers_slug_key unique,
   country text,
@@ -241,6 +256,8 @@ create table publishers (
 create unique index publishers_external_id_key on publishers (external_id) where external_id is not null;
 
 create index publishers_by_name on publishers (name_key, id);
+
+create index publishers_by_letter on publishers (letter);
 
 create index publishers_at_random on publishers (scope, random_key) include (slug);
 

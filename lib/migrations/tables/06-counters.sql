@@ -47,11 +47,15 @@ $procedure$;
 
 call count_rows(
   'contributors',
-  $$('contributors', scope), (case when public then 'public contributors' end, scope)$$,
+  $$
+    ('contributors', scope), (case when public then 'public contributors' end, scope),
+    ('contributors ' || left(sort_key, 1), scope),
+    (case when public then 'public contributors ' || left(sort_key, 1) end, scope)
+  $$,
   '{insert, update, delete}'
 );
 
-call count_rows('publishers', $$('publishers', 0)$$, '{insert, delete}');
+call count_rows('publishers', $$('publishers', 0), ('publishers ' || letter, 0)$$, '{insert, update, delete}');
 
 call count_rows('users', $$('users', 0)$$, '{insert, delete}');
 

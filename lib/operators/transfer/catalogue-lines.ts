@@ -160,6 +160,7 @@ export const kinds = {
     first_name: z.optional(name),
     last_name: orNull(nameOrEmpty),
     disambiguation: or(nameOrEmpty, ""),
+    sort_name: orNull(nameOrEmpty),
     gender: orNull(nameOrEmpty),
     type: orNull(nameOrEmpty),
     image: orNull(imageKey),
@@ -242,7 +243,7 @@ export function storedLine({ kind, ...fields }: CatalogueLine) {
     made:
       "externalId" in fields
         ? slugOf(
-            [nameOf(fields), ...latinAliasesOf(fields)],
+            [nameOf(fields), ...latinAliasesOf(fields), ("sort_name" in fields && fields.sort_name) || ""],
             kind,
             "disambiguation" in fields ? fields.disambiguation : "",
           )

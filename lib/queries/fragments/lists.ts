@@ -1,5 +1,6 @@
 import sql, { type Sql } from "sql-template-tag";
 import type { Batch, Cursor } from "../../data-api/list.ts";
+import { records } from "./json.ts";
 
 export const ascending = (column: Sql, type: Sql) => ordered(column, type, sql`asc`, sql`>`);
 export const descending = (column: Sql, type: Sql) => ordered(column, type, sql`desc`, sql`<`);
@@ -29,11 +30,34 @@ export const pageOfFound = (order: Order, batch: Batch): Sql =>
 export const catalogueOrders = {
   "name-asc": ascending(sql`name_key`, sql`text`),
   "name-desc": descending(sql`name_key`, sql`text`),
+  "sort-name-asc": ascending(sql`sort_key`, sql`text`),
+  "sort-name-desc": descending(sql`sort_key`, sql`text`),
   "added-asc": ascending(sql`id`, sql`bigint`),
   "added-desc": descending(sql`id`, sql`bigint`),
 } as const;
 
-/** The number of records in these scopes, which triggers count. */
-export const countOf = (subject: string, scopes: Sql): Sql => sql`
-  select coalesce(sum(total), 0)::bigint from counters where subject = ${subject}::text and scope in (${scopes})
+/** The letter under which records are listed that begin as this text does. */
+export const letterOf = (text: string): Sql => sql`left(sort_key(${text}::text), 1)`;
+
+/** The number of records in these scopes, of a letter or of all, which triggers count. */
+export const countOf = (subject: string, scopes: Sql, letter?: string): Sql => sql`
+  select coalesce(sum(total), 0)::bigint
+  from counters
+  where
+    subject = ${letter === undefined ? sql`${subject}::text` : sql`concat(${subject}::text, ' ', ${letterOf(letter)})`}
+    and scope in (${scopes})
+`;
+
+/** The number of records by letter, in the order of their sort keys. */
+export const countByLetter = (subject: string, scopes: Sql, tag: string): Sql => sql`
+  select
+    to_json(${records(sql`
+      select right(subject, 1) as letter, sum(total)::bigint as count
+      from counters
+      where subject like concat(${subject}::text, ' _') and scope in (${scopes})
+      group by subject
+      having sum(total) > 0
+      order by right(subject, 1) collate "C"
+    `)}) as body,
+    ${tag}::text as tags, null::text as current_slug
 `;

@@ -82,6 +82,7 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     user_lang: ["\0", "x".repeat(256)],
     client: ["abc", "0", "-1", "1.5", "9".repeat(20)],
     include: ["everything", "type,", ",slug", "slug,,slug", "type, public", "Type", "type;public", "slug,type,public"],
+    letter: ["ab", "1", "##", "a;", " "],
     lock: ["all", "None", "none,none", " "],
   };
 
@@ -90,7 +91,7 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     const query = queryOf(declaration);
     const valid = { ...("client" in query ? { client: 1 } : {}) };
     const request = (more: Readonly<Record<string, string | number>>): Request => ({
-      path: { id: 1 },
+      path: { id: 1, slug: "a" },
       query: { ...valid, ...more },
       ...(body ? { body: bodyOf() } : {}),
     });

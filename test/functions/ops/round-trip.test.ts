@@ -116,6 +116,7 @@ const catalogues = fc
       first_name: nameText.map((each) => `${each} ${externalId}`),
       last_name: optional,
       disambiguation: optional,
+      sort_name: optional,
       gender: optional,
       type: optional,
       image: imageKey,

@@ -451,7 +451,7 @@ describe("An edit", () => {
     const { colophon } = clientOver();
     const { type: _, public: __, ...data } = opened.data;
 
-    for (const form of [{ public: false }, { type: "artist" }, { disambiguation: "poet" }])
+    for (const form of [{ public: false }, { type: "artist" }, { disambiguation: "poet" }, { sort_name: "B" }])
       await expect(colophon.editContributor({ ...opened, data }, form)).rejects.toThrow(TypeError);
     await expect(colophon.editContributor({ ...opened, version: "" }, { gender: "" })).rejects.toThrow(TypeError);
   });

@@ -72,7 +72,11 @@ const hovers = [
   ],
   [showContributor, "GET", 'Failure<404, "Contributor not found">'],
   ['colophon.GET("/session")', "GET", "Needs a session."],
-  [`colophon.GET(${withSlugs})`, "include", 'ListContributorsQuery.include?: Selection<"disambiguation" | "slug">'],
+  [
+    `colophon.GET(${withSlugs})`,
+    "include",
+    'ListContributorsQuery.include?: Selection<"disambiguation" | "slug" | "sort_name">',
+  ],
   [`colophon.GET(${withSlugs})`, "include", "Further fields to show"],
   [
     'colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, patch: { public: true } })',

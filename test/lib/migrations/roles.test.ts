@@ -76,7 +76,8 @@ it.each(limitedRoles)("The right to each table permits %s nothing else", async (
   expect(listed(found)).toEqual(rights[role].toSorted());
 });
 
-const searching = "long_search_keys name_key pairs search_key searched_pairs searched_patterns without_joiners";
+const searching =
+  "default_sort_name long_search_keys name_key pairs search_key searched_pairs searched_patterns sort_key without_joiners";
 /** The functions that each role may call, of a release and of the tables. */
 const functions: Readonly<Record<LimitedRole, readonly [ofRelease: string, ofTables: string]>> = {
   public: ["", searching],

@@ -91,6 +91,17 @@ describe("In a large catalogue", () => {
   it.each([
     ["the first page by name", page(contributors.list({ ...everybody, order: "name-asc" }))],
     ["the first page, backwards", page(contributors.list({ ...everybody, order: "name-desc" }))],
+    ["the first page by sort name", page(contributors.list({ ...everybody, order: "sort-name-asc" }))],
+    ["the first page of a letter", page(contributors.list({ ...everybody, order: "sort-name-asc", letter: "M" }))],
+    ["the first page of a letter by name", page(contributors.list({ ...everybody, order: "name-asc", letter: "M" }))],
+    [
+      "a later page by sort name, by key",
+      page(contributors.list({ ...everybody, order: "sort-name-desc" }), {
+        after: { key: "E eco emily pratchett", id: 77 },
+        limit: 50,
+        offset: 0,
+      }),
+    ],
     ["the first page as added", page(contributors.list({ ...everybody, order: "added-desc" }))],
     [
       "a later page, by key",

@@ -2,7 +2,7 @@
 select octet_length(text), case when octet_length(text) <= 60000 then text end, 200, null::bigint, max, count
 from
   (
-    with found as not materialized (select *, name_key as key from publishers where true)
+    with found as not materialized (select *, name_key as key from publishers where true and true)
     select
       (select coalesce(sum(total), 0)::bigint from counters where subject = :1::text and scope in (0)) as max,
       count(*) as count,
@@ -39,7 +39,8 @@ from
         select *, name_key as key
         from publishers
         where
-          pairs (publishers.search_keys) @> (select searched_pairs (:1::text))
+          true
+          and pairs (publishers.search_keys) @> (select searched_pairs (:1::text))
           and publishers.search_keys like all (array(select unnest(searched_patterns (:2::text))))
       )
     select
@@ -87,7 +88,7 @@ from
     from
       (
         with
-          found as not materialized (select *, name_key as key from publishers where true),
+          found as not materialized (select *, name_key as key from publishers where true and true),
           page as materialized (
             select id, cast(row_to_json(item) as text) as record
             from
