@@ -21,6 +21,7 @@ import { newSecrets } from "../local/stage/secrets.ts";
 import { unknownNames } from "./names.ts";
 import { placeOf } from "./place.ts";
 import { outdatedFiles, type RecordedStatements, recordStatements } from "./statements.ts";
+import { unmerged } from "./unmerged.ts";
 import { unrecorded } from "./unrecorded.ts";
 
 /*
@@ -48,7 +49,7 @@ async function findProblems(directory: string): Promise<readonly string[]> {
     async beforeOpen({ lambda, database: { adminUrl, serverUrl } }) {
       await migrate(lambda);
       problems = await withConnection(`${adminUrl}/${name}`, async (client) => {
-        const unknown = [...(await unknownNamesIn(client)), ...(await unrecorded(client))];
+        const unknown = (await Promise.all([unknownNamesIn(client), unrecorded(client), unmerged(client)])).flat();
         await loadDemo(lambda, `${serverUrl}/${name}`).catch((error) => {
           if (unknown.length === 0) throw error;
         });

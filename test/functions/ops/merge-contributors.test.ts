@@ -84,8 +84,6 @@ function mergedPeople(all: People, keep: number, merge: readonly number[]): Peop
       .find((value, place) => value !== null && (place === 0 || !String(value).startsWith("slug:"))) ?? null;
   const external_id = first("external_id");
   const names = [kept.name, ...kept.aliases, ...others.flatMap(({ name, aliases }) => [...aliases, name])];
-  const rolesIn = (series: string) =>
-    everybody.flatMap(({ roles }) => (series in roles ? [roles[series] ?? null] : []));
   const led = Object.entries(all).map(([id, each]) => {
     const relations = each.relations.map(([to, type]) => [isOne(to) ? keep : to, type] as const);
     return [id, { ...each, relations: unique(relations) }] as const;
@@ -104,14 +102,7 @@ function mergedPeople(all: People, keep: number, merge: readonly number[]): Peop
         }),
       ),
       relations: unique(everybody.flatMap(({ relations }) => relations)).filter(([to]) => !isOne(to)),
-      roles: Object.fromEntries(
-        everybody
-          .flatMap(({ roles }) => Object.keys(roles))
-          .map((series) => {
-            const written = unique(rolesIn(series).filter((role) => role));
-            return [series, written.length > 0 ? written.join(", ") : (rolesIn(series)[0] ?? null)];
-          }),
-      ),
+      roles: Object.fromEntries(everybody.toReversed().flatMap(({ roles }) => Object.entries(roles))),
       slugs: [...everybody.flatMap(({ slugs }) => slugs), ...others.map(({ fields }) => String(fields.slug))],
       externalIds: [
         // By which an export named it, while it had none.
@@ -210,7 +201,9 @@ describe("ops-merge-contributors", () => {
         expect(await contents(stack.sql)).toEqual(rows);
         const result = await merge(kept, merged);
         const { added, filled, change } = result;
-        expect({ ...tried, change }).toEqual(result);
+        const { what, ...same } = tried;
+        expect(what).toContainEqual(expect.stringMatching(/: deleted$/));
+        expect({ ...same, change }).toEqual(result);
         const after = await people();
         done.push({ before: rows, after: await contents(stack.sql), change });
 
@@ -223,7 +216,6 @@ describe("ops-merge-contributors", () => {
           links: is.links.slice(was.links.length),
           descriptions: { length: is.descriptions.length - was.descriptions.length },
           series: Object.keys(is.roles).length - Object.keys(was.roles).length,
-          roles: Object.keys(was.roles).filter((id) => is.roles[id] !== was.roles[id]).length,
         });
       }
       for (const { before, after, change } of done.toReversed()) {
@@ -237,18 +229,33 @@ describe("ops-merge-contributors", () => {
     await fc.assert(property, { numRuns: Number(process.env.COLOPHON_MERGE_RUNS ?? 15) });
   });
 
-  it("returns which descriptions and avatars it leaves out, and removes these avatars", async () => {
+  it("says in a dry run which texts go, and removes an avatar that goes", async () => {
     const kept = await aContributor(stack.sql, { image: `avatars/${randomUUID()}.webp` });
     const image = `avatars/${randomUUID()}.webp`;
-    const one = await aContributor(stack.sql, { image });
+    const one = await aContributor(stack.sql, { first_name: "Gone", image });
+    const series = await aSeries(stack.sql);
     await describeIn(kept, "English", "kept");
-    await describeIn(one, "english", "x".repeat(101));
+    await describeIn(one, "english", "what goes");
+    await work(kept, series, "story");
+    await work(one, series, "art");
 
-    expect((await merge(kept, [one])).skipped).toEqual({
-      descriptions: [{ record: one.id, language: "english", description: "x".repeat(100) }],
-      images: [one.id],
-    });
+    const { what } = await merge(kept, [one], { dryRun: true });
+
+    expect(what).toContainEqual(expect.stringMatching(/Gone: - description .*"what goes"/));
+    expect(what).toContainEqual(expect.stringMatching(/ taken: .*"art"/));
+    await merge(kept, [one]);
+    expect((await person(kept)).roles).toEqual({ [series.id]: "story" });
     expect(await stack.sql`select from images_to_remove where key = ${image}`).toHaveLength(1);
+  });
+
+  it("warns of a name that is not published, and becomes an alias of a contributor who is", async () => {
+    const kept = await aContributor(stack.sql, { public: true });
+    const hidden = await aContributor(stack.sql, { public: false, first_name: "Jane", last_name: "Roe" });
+    const shown = await aContributor(stack.sql, { public: true });
+
+    const warning = `The name Jane Roe, which is not published, becomes an alias of contributor ${kept.id}, who is`;
+    expect((await merge(kept, [hidden, shown], { dryRun: true })).warnings).toEqual([warning]);
+    expect((await merge(hidden, [shown])).warnings).toEqual([]);
   });
 });
 
@@ -307,19 +314,13 @@ describe("ops-merge-contributors refuses, and changes nothing,", () => {
   });
 
   it.each(["a".repeat(200), "😀".repeat(100)])(
-    "what is too long in units of UTF-16, as the API counts: an alias or a role that begins with %s",
+    "an alias that is too long in units of UTF-16, as the API counts: one that begins with %s",
     async (first_name) => {
       const [kept] = await some(1);
       const one = await aContributor(stack.sql, { first_name, last_name: "b".repeat(55) });
-      const series = await aSeries(stack.sql);
-      const message = `"${[...first_name].slice(0, 30).join("")}…"%s would have 256 characters, and can have 255`;
 
-      await expectRefused(kept.id, [one.id], `The alias ${message.replace("%s", "")}`);
-
-      await stack.sql`update contributors set first_name = slug, last_name = null where id = ${one.id}`;
-      await work(kept, series, first_name);
-      await work(one, series, "b".repeat(54));
-      await expectRefused(kept.id, [one.id], `The role ${message.replace("%s", ` in series ${series.id}`)}`);
+      const beginning = [...first_name].slice(0, 30).join("");
+      await expectRefused(kept.id, [one.id], `The alias "${beginning}…" would have 256 characters, and can have 255`);
     },
   );
 });
