@@ -1,7 +1,8 @@
 import sql, { empty, raw, type Sql } from "sql-template-tag";
-import { readLongText, readShortText, resultBytesMax, type TextRow } from "./chunks.ts";
+import { readLongText, readShortText, readTextWithin, resultBytesMax, type TextRow } from "./chunks.ts";
 import { integer, integerOrNull, textOrNull } from "./client.ts";
 import { type Guard, guarded, statusOf } from "./guard.ts";
+import type { Send } from "./transaction.ts";
 
 /** Which page of a list is requested: the page begins after a record, or at an offset. */
 export interface PageRequest {
@@ -69,6 +70,13 @@ export async function readPage(query: ListQuery, page: PageRequest): Promise<Pag
 }
 
 const usualRowsMax = 100;
+
+/** The same within a transaction. */
+export async function readPageWithin(send: Send, query: ListQuery, page: PageRequest): Promise<PageResult> {
+  const { guard } = page;
+  const select = selectLong(query, batchOf(page, longRowsMax));
+  return resultOf(await readTextWithin(send, guarded(guard, select), sql`${columnsOf(guard)}, next_id, next_key`));
+}
 
 /** As many records of a page as one statement reads. */
 const batchOf = ({ after, offset = 0, limit }: PageRequest, rowsMax: number) => ({

@@ -14,10 +14,7 @@ const repair = { reason: z.optional(shortText), by: z.optional(name), dryRun: z.
 const days = (max: number) => z.int().check(z.minimum(1), z.maximum(max));
 
 /** A record as the ledger names it: `contributor/5`. */
-const record = textLike(
-  /^(?:user|role|permission|contributor|publisher|series|tag|client)\/[1-9]\d{0,15}$/,
-  "contributor/5",
-);
+const record = textLike(/^[a-z][a-z-]*\/[1-9]\d{0,15}$/, "contributor/5");
 
 /** An object in S3. */
 const s3Url = textLike(/^s3:\/\/[a-z0-9.-]+\/./, "s3://BUCKET/KEY");

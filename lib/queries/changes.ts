@@ -17,9 +17,9 @@ export interface Filters {
 
 /**
  * The ledger, newest first, with what each change did to rows (lib/changes/rows.sql).
- * @param isWhole with all rows of a change, however many; otherwise only those of changes of a few records
+ * @param isSelected with the first rows of a change of many records, too
  */
-export const list = (filters: Filters, isWhole: boolean): ListQuery => ({
+export const list = (filters: Filters, isSelected: boolean): ListQuery => ({
   page: ({ after, limit }) => {
     const newest = (found: Sql) => sql`
       (
@@ -38,12 +38,15 @@ export const list = (filters: Filters, isWhole: boolean): ListQuery => ({
       from
         (${join(found, " union ")}) as page
         join changes using (id)
-        cross join lateral ${inReleaseSchema("described_change")}(id, ${isWhole}::boolean) as described
+        cross join lateral ${inReleaseSchema("described_change")}(id, ${isSelected}::boolean) as described
       order by id desc
       limit ${limit}::bigint
     `;
   },
 });
+
+/** The kinds of records that the history has. */
+export const kinds = (): Sql => sql`select distinct kind from history_tables() order by kind`;
 
 /** What records are called: an object of names by `contributor/5`. Records without a known name are not in it. */
 export const namesOf = (records: readonly string[]): Sql => sql`

@@ -47,6 +47,8 @@ export const ledgerRow = z.object({
     records: z.number(),
     record: z.nullable(z.string()),
     counts: z.array(z.object({ operation: z.string(), kind: z.string(), count: z.number() })),
+    rowCount: z.number(),
+    /** The first ones. */
     rows: z.nullable(z.array(changedRow)),
   }),
 });
@@ -67,14 +69,19 @@ export type ListedChange = z.output<typeof listedChange>;
 /** What a record is called, by `contributor/5`; undefined if that is not known. */
 export type NameOf = (record: string) => string | undefined;
 
-/** Of a change with more only their number is shown, unless the whole is wanted. */
+/** Of a change with more only their number is shown, unless the change is selected. */
 const linesMax = 50;
 
-export function changeInWords(change: LedgerRow, nameOf: NameOf, isWhole: boolean): ListedChange {
+export function changeInWords(change: LedgerRow, nameOf: NameOf, isSelected: boolean): ListedChange {
   const { described, record: concerned, username, operator, ...rest } = change;
   const record = described.record ?? concerned;
-  const lines = described.rows ? rowsInWords(described.rows, nameOf) : countsInWords(described.counts);
-  const what = isWhole ? lines : firstOf(lines);
+  const { rows, rowCount, counts } = described;
+  const lines = rows ? rowsInWords(rows, nameOf) : countsInWords(counts);
+  const rowsLeft = rows ? rowCount - rows.length : 0;
+  const what = [
+    ...(isSelected ? lines : firstOf(lines)),
+    ...(rowsLeft > 0 ? [`and ${rowsLeft.toLocaleString("en")} rows more`] : []),
+  ];
   return {
     ...rest,
     by: username ?? operator,
