@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { killBlocked, untilBlocked } from "../../support/blocked.ts";
+import { endSessions, killBlocked, untilBlocked } from "../../support/blocked.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aSeries, aWholeContributor, relate } from "../../support/catalogue.ts";
 import { newestChange } from "../../support/changes.ts";
@@ -107,6 +107,27 @@ it("ops-undo takes back that one transaction deleted a row and inserted it again
   expect(await contents(stack.sql)).toEqual(before);
   await undone(stack, undoing);
   expect(await contents(stack.sql)).toEqual(after);
+});
+
+it("ops-undo gives two records their slugs back, of which one is the next free one of the other", async () => {
+  for (const slug of ["next-2", "next"]) await aContributor(stack.sql, { slug });
+  const before = await contents(stack.sql);
+  await undone(stack, await bySql("delete from contributors where slug in ('next', 'next-2')"));
+  expect(await contents(stack.sql)).toEqual(before);
+});
+
+it("ops-undo compares values, whatever form the settings of its session give them", async () => {
+  const [{ role } = {}] =
+    await stack.sql`select format('colophon_operator in database %I', current_database()) as role`;
+  const apply = async (setting: string) => {
+    await stack.sql.query(`alter role ${role} ${setting}`);
+    await endSessions(stack.sql, "colophon_operator");
+  };
+  await stack.sql`alter table tags add column lasting interval`;
+  const addition = await bySql("insert into tags (name, lasting) values ('Brief', '1 day 2 hours')");
+  await apply("set intervalstyle = 'iso_8601'");
+  await undone(stack, addition).finally(() => apply("reset intervalstyle"));
+  expect(await stack.sql`select from tags where name = 'Brief'`).toEqual([]);
 });
 
 type Difference = readonly [record: string, row: string | undefined, now: object | null, later: number];
