@@ -11,8 +11,10 @@ import { resultInWords } from "./results-in-words.ts";
 import { transferBucket } from "./transfer-bucket.ts";
 
 const usage =
-  "npm run import -- FILE [--dry-run] [--reason TEXT] [--by NAME] [--stage NAME [--yes]] [--url URL] [--data DIR]\n" +
+  "npm run import -- FILE [--client ID] [--dry-run] [--reason TEXT] [--by NAME] [--stage NAME [--yes]]\n" +
+  "                         [--url URL] [--data DIR]\n" +
   "  FILE       lines of JSON (lib/operators/README.md, Lines of a catalogue)\n" +
+  "  --client   the only client whose records the file may add, edit and name; default: all\n" +
   "  --dry-run  tells what would happen, and changes nothing\n" +
   "  --reason   of the import, for the ledger\n" +
   "  --by       your name, for the ledger\n" +
@@ -65,6 +67,7 @@ function undefinedIfMissing(error: unknown): undefined {
 const overwrite = (text: string) => process.stderr.isTTY && process.stderr.write(`\r\u001b[K${text}`);
 
 const flags = {
+  client: { type: "string" },
   "dry-run": { type: "boolean", default: false },
   reason: { type: "string" },
   by: { type: "string" },
@@ -81,12 +84,18 @@ if (import.meta.main) {
     print("\nStopped. The same command goes on where it was.", process.stderr);
     process.exit(130);
   });
-  await runCommand(syntax, async ({ "dry-run": dryRun, reason, by, yes, ...where }, [file = ""]) => {
+  await runCommand(syntax, async ({ client, "dry-run": dryRun, reason, by, yes, ...where }, [file = ""]) => {
     const target = await targetOf(path, where);
     const measured = await measure(file);
     if (target.isProtected && !dryRun && !yes) await expectAgreement(target, { file, ...measured, reason, by });
     const source = await upload(file, measured, where);
-    const payload = JSON.stringify({ source, reason, by, ...(dryRun ? { dryRun } : { seconds }) });
+    const payload = JSON.stringify({
+      source,
+      client: client && Number(client),
+      reason,
+      by,
+      ...(dryRun ? { dryRun } : { seconds }),
+    });
     let report: ImportReport;
     do {
       report = importReport.parse(await resultOf({ name: path, payload, yes: true, ...where }));

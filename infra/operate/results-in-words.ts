@@ -54,20 +54,29 @@ function differenceInWords({ record, row, now, later }: z.output<typeof differin
 }
 
 function importInWords(report: ImportReport, isDryRun: boolean): readonly string[] {
-  const { lines, added, changed, unchanged, refusedCount, refused, isDone } = report;
+  const { lines, added, changed, unchanged, refusedCount, refused, isDone, kinds, changedOf, published } = report;
   const counts = Object.entries({ added, changed, unchanged, refused: refusedCount })
-    .map(([what, count]) => `${count.toLocaleString("en")} ${what}`)
+    .map(([what, count]) => `${numberOf(count)} ${what}`)
     .join(", ");
   const rest = refusedCount - refused.length;
   return [
     `${isDryRun ? "Would import" : "Imported"} ${plural(lines, "line")}: ${counts}`,
+    ...Object.entries(kinds).map(
+      ([kind, of]) => `    ${kind}: ${numberOf(of.added)} added, ${numberOf(of.changed)} changed`,
+    ),
+    ...Object.entries(changedOf).map(
+      ([client, count]) =>
+        `    changed records ${client === "0" ? "without a client" : `of client ${client}`}: ${numberOf(count)}`,
+    ),
+    ...(published > 0 ? [`    contributors that became public: ${numberOf(published)}`] : []),
     ...(refused.length > 0 ? ["", "Refused lines, which change nothing:"] : []),
     ...refused.map(({ line, field, reason }) => entry([line, field, reason])),
-    ...(rest > 0 ? [`and ${rest.toLocaleString("en")} more, which the log has`] : []),
+    ...(rest > 0 ? [`and ${numberOf(rest)} more, which the log has`] : []),
     ...(isDone ? [] : ["", "Some lines are left: invoke it again with the same payload."]),
   ];
 }
 
+const numberOf = (count: number): string => count.toLocaleString("en");
 const changesOf = (count: number): string => (count === 0 ? "nothing" : plural(count, "change"));
 const timeOf = (at: string): string => `${new Date(at).toISOString().slice(0, 19).replace("T", " ")}Z`;
 /** Another program has neither a user nor an endpoint. */

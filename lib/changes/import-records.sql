@@ -1,3 +1,27 @@
+-- The counts of an import with those of these lines: of each operation by table, of changed records by the client that
+-- they had (0 if they were shared), and of contributors that became public.
+create function import_counts(former jsonb, outcomes import_outcome[]) returns jsonb language sql immutable as $$
+  select coalesce(jsonb_object_agg(name, total), '{}')
+  from (
+    select name, sum(number) as total
+    from (
+      select key, cast(value as bigint) from jsonb_each_text(former)
+      union all
+      select counted.name, 1
+      from
+        unnest(outcomes)
+        cross join lateral (
+          values
+            (operation || ' ' || table_name),
+            (case when operation = 'changed' then 'client ' || coalesce(client_id, 0) end),
+            (case when is_published then 'published' end)
+        ) as counted (name)
+      where operation <> 'refused' and counted.name is not null
+    ) as count (name, number)
+    group by name
+  ) as counted
+$$;
+
 -- Imports some lines of a file: those from `position` to `end`. One import runs at a time, so nothing waits for another
 -- one behind the lock. A line that could not be read has the `field` and the `reason` for which it is refused. A
 -- refused line changes nothing; the others are done. The row of the import moves on in the same transaction, so another
@@ -14,8 +38,7 @@ create function import_records(request request) returns outcome
     input jsonb = request.input;
     file text = input ->> 'source';
     import imports;
-    added_count bigint;
-    changed_count bigint;
+    outcomes import_outcome[];
     new_refusals jsonb;
     outcome outcome;
   begin
@@ -32,36 +55,38 @@ create function import_records(request request) returns outcome
       return refused(409);
     end if;
 
-    select
-      count(*) filter (where operation = 'added'),
-      count(*) filter (where operation = 'changed'),
-      coalesce(
-        jsonb_agg(jsonb_build_object('line', line, 'field', field, 'reason', reason) order by line)
-          filter (where operation = 'refused'),
-        '[]'
-      )
-    into added_count, changed_count, new_refusals
+    outcomes = array(
+      select written
+      from
+        import_lines(
+          array(
+            select line
+            from jsonb_populate_recordset(cast(null as import_line), input -> 'lines') as line
+            where object is not null
+          ),
+          cast(input ->> 'client' as bigint)
+        ) as written
+    );
+    select coalesce(jsonb_agg(jsonb_build_object('line', line, 'field', field, 'reason', reason) order by line), '[]')
+    into new_refusals
     from (
-      select number, 'refused', field, reason
+      select number, field, reason
       from jsonb_to_recordset(input -> 'lines') as unread (number bigint, field text, reason text)
       where reason is not null
       union all
-      select line, operation, null, reason
-      from
-        import_lines(array(
-          select line
-          from jsonb_populate_recordset(cast(null as import_line), input -> 'lines') as line
-          where object is not null
-        ), null)
-    ) as listed (line, operation, field, reason);
+      select line, null, reason
+      from unnest(outcomes)
+      where operation = 'refused'
+    ) as refused (line, field, reason);
     outcome = operated(request, jsonb_build_object('refusals', new_refusals));
     insert into imports (source) values (file) on conflict (source) do nothing;
     update imports
     set
       position = cast(input ->> 'end' as bigint),
       lines = cast(input ->> 'last' as bigint),
-      added = added + added_count,
-      changed = changed + changed_count,
+      added = added + (select count(*) from unnest(outcomes) where operation = 'added'),
+      changed = changed + (select count(*) from unnest(outcomes) where operation = 'changed'),
+      counts = import_counts(counts, outcomes),
       refused = refused + jsonb_array_length(new_refusals),
       refusals = jsonb_path_query_array(refusals || new_refusals, '$[0 to 99]'),
       is_done = cast(input ->> 'isDone' as boolean),

@@ -71,6 +71,8 @@ export const payloads = {
   "ops/import": z.strictObject({
     /** A file as s3://BUCKET/KEY, or lines of JSON (README.md, "Lines of a catalogue"). */
     source: z.string().check(z.minLength(1)),
+    /** The id of the only client whose records the lines may add, edit and name. Default: all. */
+    client: z.optional(id),
     /** Returns then, although lines are left. */
     seconds: z.optional(z.int().check(z.minimum(1), z.maximum(900))),
     ...repair,

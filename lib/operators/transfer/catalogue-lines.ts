@@ -217,6 +217,17 @@ const rowOf = (columns: readonly Column[], value: unknown) =>
     }),
   );
 
+/**
+ * A line of a file that a client sent: its records are the client's, also if the line leaves that out. The database
+ * finds no others.
+ */
+export function lineOfClient(line: CatalogueLine | Refusal, client: number): CatalogueLine | Refusal {
+  if ("reason" in line || "to" in line) return line;
+  if (line.kind === "client") return { field: "kind", reason: "expected no client, in an import for one" };
+  if (line.client === undefined || line.client === client) return { ...line, client };
+  return { field: "client", reason: `expected ${client}, for which this import is` };
+}
+
 /** The records that a row names, each with its table. Tags are added as they are named. */
 const namesIn = (columns: readonly Column[], row: Readonly<Record<string, unknown>>) =>
   columns.flatMap(({ name, parent = "tags" }) => {

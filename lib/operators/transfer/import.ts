@@ -2,12 +2,13 @@ import { Readable } from "node:stream";
 import * as z from "zod/mini";
 import { execute, integer, type Row, text } from "../../data-api/client.ts";
 import { rolledBack } from "../../data-api/transaction.ts";
+import type { LineTable } from "../../queries/catalogue.ts";
 import * as imports from "../../queries/imports.ts";
 import type { OperatorContext } from "../operator-function.ts";
 import type { OperatorPayload } from "../payloads.ts";
 import { plural } from "../plural.ts";
 import { refusal } from "../refusal.ts";
-import { storedLine } from "./catalogue-lines.ts";
+import { kinds, lineOfClient, storedLine } from "./catalogue-lines.ts";
 import { type Batch, batchesOf, isRefusal, linesIn, type Start } from "./import-lines.ts";
 import { type ImportReport, importReport } from "./import-report.ts";
 import { openSource, type Source } from "./import-source.ts";
@@ -20,14 +21,15 @@ interface Progress {
 
 const batchResult = z.object({ refusals: importReport.shape.refused });
 
-type ImportInput = Pick<OperatorPayload<"ops/import">, "source" | "dryRun" | "reason" | "by">;
+type ImportInput = Pick<OperatorPayload<"ops/import">, "source" | "client" | "dryRun" | "reason" | "by">;
 
 /**
  * Imports a file from where an earlier run stopped, until its end or the deadline, behind which it begins no batch. A file
  * that was finished begins anew.
  */
 export async function importFile(input: ImportInput, context: OperatorContext): Promise<ImportReport> {
-  const source = await openSource(input.source);
+  const opened = await openSource(input.source);
+  const source = input.client === undefined ? opened : { ...opened, name: `${opened.name} of client ${input.client}` };
   if (input.dryRun) return await tryFile(source, input, context);
   let { position, report } = await progressOf(source);
   if (report.isDone) position = 0;
@@ -47,10 +49,23 @@ export async function importFile(input: ImportInput, context: OperatorContext): 
 const batchesFrom = (source: Source, start: Start): AsyncIterable<Batch> =>
   Readable.from(batchesOf(linesIn(source.read(start.position), start)), { highWaterMark: 1 });
 
-const progressIn = ([row = []]: readonly Row[]): Progress => ({
-  position: integer(row, 0),
-  report: importReport.parse(JSON.parse(text(row, 1))),
-});
+function progressIn([row = []]: readonly Row[]): Progress {
+  const counts = z.record(z.string(), z.number()).parse(JSON.parse(text(row, 1)));
+  const countsOf = ([kind, { table }]: readonly [string, LineTable]) => {
+    const { [`added ${table}`]: added = 0, [`changed ${table}`]: changed = 0 } = counts;
+    return added + changed === 0 ? [] : [[kind, { added, changed }] as const];
+  };
+  const changedOf = Object.entries(counts).flatMap(([name, count]) =>
+    name.startsWith("client ") ? [[name.slice("client ".length), count] as const] : [],
+  );
+  const report = importReport.parse({
+    ...JSON.parse(text(row, 2)),
+    kinds: Object.fromEntries(Object.entries(kinds).flatMap(countsOf)),
+    changedOf: Object.fromEntries(changedOf),
+    published: counts.published ?? 0,
+  });
+  return { position: integer(row, 0), report };
+}
 
 const progressOf = async ({ name }: Source): Promise<Progress> => progressIn(await execute(imports.find(name)));
 
@@ -65,18 +80,22 @@ async function progressMade(source: Source): Promise<Progress> {
 /** Imports the lines of a batch. False if the import of the file has stopped elsewhere. */
 async function importBatch(
   { lines, isLast }: Batch,
-  { source, by, reason }: ImportInput,
+  { source, client, by, reason }: ImportInput,
   context: Pick<OperatorContext, "change" | "log">,
 ): Promise<boolean> {
   const { status, result } = await context.change("import_records", {
     source,
+    client,
     by,
     reason,
     last: lines.at(-1)?.number ?? 0,
     position: lines[0]?.start ?? 0,
     end: lines.at(-1)?.end ?? 0,
     isDone: isLast,
-    lines: lines.map(({ number, content }) => ({ number, ...(isRefusal(content) ? content : storedLine(content)) })),
+    lines: lines.map(({ number, content }) => {
+      const line = client === undefined ? content : lineOfClient(content, client);
+      return { number, ...(isRefusal(line) ? line : storedLine(line)) };
+    }),
   });
   if (status === 409) return false;
   for (const refused of batchResult.parse(result).refusals) context.log({ refused }, "warn");
@@ -87,7 +106,7 @@ async function importBatch(
 const dryRunMaxInMilliseconds = 40_000;
 
 /** Imports the file from its beginning in one transaction, and takes that back. */
-const tryFile = (source: Source, { by, reason }: ImportInput, { deadline, ...context }: OperatorContext) =>
+const tryFile = (source: Source, { client, by, reason }: ImportInput, { deadline, ...context }: OperatorContext) =>
   rolledBack(async (send): Promise<ImportReport> => {
     const end = Math.min(deadline, performance.now() + dryRunMaxInMilliseconds);
     const name = `dry run of ${source.name}`;
@@ -95,7 +114,7 @@ const tryFile = (source: Source, { by, reason }: ImportInput, { deadline, ...con
     await send(imports.withoutLocks);
     for await (const batch of batchesFrom(source, { position: 0, lines: 0 })) {
       if (performance.now() > end) throw refusal(tooLong(batch));
-      await importBatch(batch, { source: name, by, reason }, { ...context, change: within });
+      await importBatch(batch, { source: name, client, by, reason }, { ...context, change: within });
     }
     return progressIn(await send(imports.find(name))).report;
   });

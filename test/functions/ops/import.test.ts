@@ -83,10 +83,29 @@ const refusedLines = ({ refused }: Report) => refused.map(({ line }) => line);
 describe("ops-import", () => {
   it("adds a catalogue as one change, and changes nothing the second time", async () => {
     const report = { lines: 9, added: 9, changed: 0, unchanged: 0, refusedCount: 0, refused: [], isDone: true };
-    expect(await importing(...catalogue)).toEqual(report);
+    expect(await importing(...catalogue)).toEqual({
+      ...report,
+      kinds: {
+        client: { added: 1, changed: 0 },
+        publisher: { added: 2, changed: 0 },
+        "publisher-relation": { added: 1, changed: 0 },
+        contributor: { added: 2, changed: 0 },
+        "contributor-relation": { added: 2, changed: 0 },
+        series: { added: 1, changed: 0 },
+      },
+      changedOf: {},
+      published: 1,
+    });
     const before = await rowsOf(stack.sql);
 
-    expect(await importing(...catalogue)).toEqual({ ...report, added: 0, unchanged: 9 });
+    expect(await importing(...catalogue)).toEqual({
+      ...report,
+      added: 0,
+      unchanged: 9,
+      kinds: {},
+      changedOf: {},
+      published: 0,
+    });
 
     expect(await rowsOf(stack.sql)).toEqual(before);
     expect(await stack.sql`select endpoint from changes where import_id > 0`).toEqual([{ endpoint: "ops/import" }]);
@@ -181,6 +200,85 @@ describe("ops-import", () => {
         })),
       ],
     });
+  });
+});
+
+describe("An import for a client", () => {
+  const ofClient = (client: number, ...lines: readonly Line[]) => run({ source: textOf(lines), client });
+  const notThere = (noun: string) => `The ${noun} would lead to a contributor that is not there (contributor_id)`;
+
+  beforeEach(async () => {
+    await forget();
+    await importing(
+      contributor("own", { client: 1, first_name: "Own" }),
+      contributor("other", { client: 2, first_name: "Other" }),
+      contributor("shared", { first_name: "Shared" }),
+    );
+  });
+
+  it("adds, edits and names records of that client, without saying so in each line", async () => {
+    const report = await ofClient(
+      1,
+      contributor("own", { gender: "female", public: true }),
+      contributor("new", { first_name: "New" }),
+      relation("own", "new"),
+      series("work", { client: 1, name: "Work", contributors: [{ contributor: "own" }] }),
+    );
+
+    expect(report).toMatchObject({ added: 3, changed: 1, refused: [], changedOf: { 1: 1 }, published: 1 });
+    expect(await stack.sql`select external_id from contributors where client_id = 1 order by id`).toEqual([
+      { external_id: "own" },
+      { external_id: "new" },
+    ]);
+    expect(await values(stack.sql`select client_id from series`)).toEqual([1]);
+  });
+
+  it("refuses lines that would add, edit, take or name any other record, and lines about clients", async () => {
+    const before = await contents(stack.sql);
+    const sameId = "Another contributor has the same external_id";
+
+    const { refused } = await ofClient(
+      1,
+      { kind: "client", id: 1, name: "Mine" },
+      contributor("own", { client: 2 }),
+      contributor("own", { client: null }),
+      contributor("other", { first_name: "Mine" }),
+      contributor("other", { client: 1, first_name: "Mine" }),
+      contributor("shared", { first_name: "Mine" }),
+      contributor("slug:shared", { first_name: "Mine" }),
+      contributor("own", { slug: "shared" }),
+      relation("own", "other"),
+      relation("shared", "own"),
+      series("work", { name: "Work", contributors: [{ contributor: "shared" }] }),
+    );
+
+    expect(refused).toEqual([
+      { line: 1, field: "kind", reason: "expected no client, in an import for one" },
+      { line: 2, field: "client", reason: "expected 1, for which this import is" },
+      { line: 3, field: "client", reason: "expected 1, for which this import is" },
+      { line: 4, field: null, reason: sameId },
+      { line: 5, field: null, reason: sameId },
+      { line: 6, field: null, reason: sameId },
+      { line: 7, field: null, reason: expect.stringContaining("contributors_external_id_says_slug") },
+      { line: 8, field: null, reason: expect.stringContaining("another slug than shared") },
+      {
+        line: 9,
+        field: null,
+        reason: "The contributor relation would lead to a contributor that is not there (relation_id)",
+      },
+      { line: 10, field: null, reason: notThere("contributor relation") },
+      { line: 11, field: null, reason: notThere("series contributor") },
+    ]);
+    expect(await contents(stack.sql)).toEqual(before);
+  });
+
+  it("is another one than that of the same file for all clients, which tells whose records it changed", async () => {
+    const lines = [contributor("own", { gender: "x" }), contributor("other", { gender: "x", client: 1 })];
+    expect(await ofClient(1, ...lines)).toMatchObject({ changed: 1, refusedCount: 1 });
+
+    const report = await importing(...lines, contributor("shared", { public: true }));
+
+    expect(report).toMatchObject({ changed: 2, unchanged: 1, changedOf: { 0: 1, 2: 1 }, published: 1 });
   });
 });
 

@@ -150,8 +150,16 @@ describe("npm run invoke", () => {
 });
 
 it("The report of an import has counts, the first refused lines, and says what is left", () => {
-  const report = { lines: 1_300, added: 1_200, changed: 3, unchanged: 95, refusedCount: 0, refused: [], isDone: true };
+  const counts = { lines: 1_300, added: 1_200, changed: 3, unchanged: 95, refusedCount: 0, refused: [], isDone: true };
+  const report = { ...counts, kinds: {}, changedOf: {}, published: 0 };
   expect(words("import", report)).toEqual(["Imported 1,300 lines: 1,200 added, 3 changed, 95 unchanged, 0 refused"]);
+  const kinds = { contributor: { added: 1_200, changed: 3 } };
+  expect(words("import", { ...report, kinds, changedOf: { 0: 2, 7: 1 }, published: 4 }).slice(1)).toEqual([
+    "    contributor: 1,200 added, 3 changed",
+    "    changed records without a client: 2",
+    "    changed records of client 7: 1",
+    "    contributors that became public: 4",
+  ]);
   expect(words("import", report, { dryRun: true })[0]).toMatch(/^Would import 1,300 lines: /);
   const refused = [
     { line: 7, field: "first_name", reason: "another contributor has this name" },

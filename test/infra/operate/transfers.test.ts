@@ -57,7 +57,7 @@ describe("npm run import", () => {
   it("imports a file, and says what came of it", async () => {
     expect(await run("import", [await fileOf(3), "--reason", "News", "--by", "ada"])).toEqual({
       code: 0,
-      output: "Imported 3 lines: 3 added, 0 changed, 0 unchanged, 0 refused\n",
+      output: "Imported 3 lines: 3 added, 0 changed, 0 unchanged, 0 refused\n    contributor: 3 added, 0 changed\n",
       complaint: "",
     });
 
@@ -90,7 +90,7 @@ describe("npm run import", () => {
 
     // The function itself goes on: if it has come to the end meanwhile, nothing is left to do.
     const output = expect.stringMatching(
-      /^Imported 5,000 lines: (?:5,000 added, 0 changed, 0|0 added, 0 changed, 5,000) unchanged, 0 refused\n$/,
+      /^Imported 5,000 lines: (?:5,000 added, 0 changed, 0|0 added, 0 changed, 5,000) unchanged, 0 refused\n/,
     );
     expect(await run("import", [file])).toMatchObject({ code: 0, output });
     expect(await added()).toBe(5_000);
@@ -104,7 +104,8 @@ const importing = `
     tell(event);
     lines = event.dryRun ? 3_000 : lines % 3_000 + 1_000;
     const refused = Array.from({ length: 100 }, (_, index) => ({ line: index + 1, field: null, reason: "any" }));
-    return { lines, added: lines - 150, changed: 0, unchanged: 0, refusedCount: 150, refused, isDone: lines === 3_000 };
+    const counts = { lines, added: lines - 150, changed: 0, unchanged: 0, refusedCount: 150 };
+    return { ...counts, kinds: {}, changedOf: {}, published: 0, refused, isDone: lines === 3_000 };
   };
 `;
 
