@@ -163,7 +163,7 @@ process.once("exit", sendAll);
 // Whoever imports node:http, as the SDK does where it is not https as on AWS, would load all of undici for these names.
 for (const name of ["CloseEvent", "MessageEvent", "WebSocket"])
   Reflect.deleteProperty(process.getBuiltinModule("node:http"), name);
-// As NODE_OPTIONS does on AWS: stack traces have the line numbers of the TypeScript files.
+// Stack traces have the line numbers of the TypeScript files.
 process.setSourceMapsEnabled(true);
 provideAwsLambda();
 void serve();

@@ -65,14 +65,15 @@ export function makeFunction(scope: Construct, props: FunctionProps): lambda.Fun
     // A fifth cheaper than x86_64.
     architecture: lambda.Architecture.ARM_64,
     handler: "index.handler",
-    code: lambda.Code.fromAsset(dirname(packaged.file)),
+    // Source maps are for this machine.
+    code: lambda.Code.fromAsset(dirname(packaged.file), { exclude: ["*.map"] }),
     memorySize: packaged.processesImages ? wholeCpuInMegabytes : leastInMegabytes,
     role: makeRole(scope, "Role", new ServicePrincipal("lambda.amazonaws.com"), policies),
     logGroup: log,
     ...(concurrent ? { reservedConcurrentExecutions: concurrent } : {}),
     // The functions write lines of JSON, which Lambda must not wrap; Logs Insights finds their fields.
     loggingFormat: lambda.LoggingFormat.TEXT,
-    environment: { ...Object.fromEntries(variables), NODE_OPTIONS: "--enable-source-maps" },
+    environment: Object.fromEntries(variables),
     ...options,
   });
 }
