@@ -135,7 +135,10 @@ function readableLine(line: FilteredLogEvent, options: { readonly requestIds: bo
   const { timestamp = 0, message = "", logStreamName = "" } = line;
   const name = functionOf(logStreamName);
   const head = `${new Date(timestamp).toISOString()} ${name ?? "gateway"}`;
-  if (name === undefined) return readable(accessText(message), { ...options, head });
+  if (name === undefined) {
+    const text = accessText(message);
+    return text === message ? `${head} ${message}` : readable(text, { ...options, head });
+  }
   if (/^(?:START|END|INIT_START) /.test(message)) return undefined;
   // Node's runtime writes time, id of the invocation and level before what it logs itself, as for an uncaught error.
   const text = message.replace(/^\S+Z\t[\w-]+\t[A-Z]+\t/, "").trimEnd();
@@ -150,12 +153,21 @@ function readableLine(line: FilteredLogEvent, options: { readonly requestIds: bo
 const functionOf = (logStreamName: string): string | undefined =>
   /\/(?:colophon-[a-z0-9]+-)?([\w-]+)\[/.exec(logStreamName)?.[1];
 
-/** A line of the access log (infra/stacks/api/rest-api.ts) with the names that functions use. */
+/** A line of the access log (infra/stacks/api/rest-api.ts) with the names that functions use; one that is no JSON as it is. */
 function accessText(message: string): string {
-  const access: Readonly<Record<string, string | number>> = JSON.parse(message);
-  const { method, path, milliseconds, errorType, ...fields } = access;
-  const others = { path: `${method} ${path}`, durationInMilliseconds: milliseconds, gatewayError: errorType };
+  const access = accessLine(message);
+  if (!access) return message;
+  const { method, route, milliseconds, errorType, ...fields } = access;
+  const others = { path: `${method} ${route}`, durationInMilliseconds: milliseconds, gatewayError: errorType };
   return JSON.stringify({ level: "info", ...fields, ...others }, (_, value) => (value === "-" ? undefined : value));
+}
+
+function accessLine(message: string): Readonly<Record<string, string | number>> | undefined {
+  try {
+    return JSON.parse(message);
+  } catch {
+    return undefined;
+  }
 }
 
 const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: day };

@@ -13,14 +13,15 @@ import { makeRole } from "../shared/role.ts";
 import type { Stage } from "./stage.ts";
 
 /**
- * The access log has one line of JSON per request; these fields are strings. The functions log the same `requestId`.
+ * The access log has one line of JSON per request; these fields are strings. The functions log the same `requestId`, and
+ * the path: API Gateway puts in what a client sends as it is, and a quotation mark in a path would break the line, which
+ * metric filters then ignore.
  */
 const accessLine = {
   requestId: "$context.requestId",
   time: "$context.requestTimeEpoch",
   ip: "$context.identity.sourceIp",
   method: "$context.httpMethod",
-  path: "$context.path",
   route: "$context.resourcePath",
   status: "$context.status",
   bytes: "$context.responseLength",

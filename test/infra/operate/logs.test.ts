@@ -23,7 +23,7 @@ const add = (group: string, ago: number, message: string, logStreamName = "") =>
   logs.events.get(group)?.push({ eventId: `${number++}`, timestamp: now - ago, message, logStreamName });
 
 const addAccess = (ago: number, fields: object) => {
-  const line = { requestId: id, time: "1", ip: "192.0.2.1", method: "GET", path: "/publishers", status: "200" };
+  const line = { requestId: id, time: "1", ip: "192.0.2.1", method: "GET", route: "/publishers", status: "200" };
   add(access, ago, JSON.stringify({ ...line, errorType: "-", ...fields, milliseconds: 35 }));
 };
 const stream = (name: string) => `${today}/colophon-prod-${name}[7]0123456789abcdef`;
@@ -91,6 +91,16 @@ describe("npm run logs", () => {
       `gateway 503 GET /publishers 35 ms ip="192.0.2.1" gatewayError="INTEGRATION_FAILURE" (request ${id})`,
     ]);
     expect((await print({ level: "warn" }))[0]).toBe(`session warn session slow (request ${id})`);
+  });
+
+  it("shows a line of the gateway that is no JSON as it is, and goes on", async () => {
+    add(access, 20, '{"path":"/a"b","status":"404"}');
+    addAccess(10, {});
+
+    expect(await print()).toEqual([
+      'gateway {"path":"/a"b","status":"404"}',
+      expect.stringMatching(/^gateway 200 GET \/publishers /),
+    ]);
   });
 
   it("shows one function, also what an environment of yesterday has logged", async () => {

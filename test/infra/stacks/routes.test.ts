@@ -105,6 +105,8 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
 
     expect(line).toMatchObject({ requestId: "$context.requestId", status: "$context.status", milliseconds: 12 });
     expect(JSON.stringify(line)).not.toMatch(/cookie|header|body/i);
+    // A quotation mark in it would break the line.
+    expect(Object.values(line)).not.toContain("$context.path");
     expect((MethodSettings as Properties[]).map((each) => each.DataTraceEnabled)).not.toContain(true);
     expect(template.one("XRay::SamplingRule").Properties.SamplingRule.FixedRate).toBe(0.05);
   });
