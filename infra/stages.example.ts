@@ -10,7 +10,11 @@ export default {
     region: "eu-central-1",
     concurrency: 1_000,
     alarmRecipient: "colophon-alarms@example.com",
-    budget: { dollarsAMonth: 500, recipient: "colophon-alarms@example.com" },
+    budget: {
+      dollarsAMonth: 500,
+      recipient: "colophon-alarms@example.com",
+      anomalyMonitor: "arn:aws:ce::123456789012:anomalymonitor/00000000-0000-4000-8000-000000000003",
+    },
   },
   databases: [
     {

@@ -3,6 +3,7 @@ import { limitedRoles } from "../build/database-role.ts";
 import { reservedConcurrency } from "./concurrency.ts";
 import { connectionsNeeded, connectionsOf } from "./connections.ts";
 import { isPlaceholder } from "./placeholders.ts";
+import { isTopic, type Recipients, regionOf } from "./recipients.ts";
 import type { DatabaseSettings, Settings, StageSettings } from "./schema.ts";
 
 /** Where something may be wrong with settings that are each fine alone, and what: whether it is. */
@@ -17,7 +18,10 @@ interface Issue {
 export const issuesOf = (settings: Settings): Issue[] => [
   ...issuesAt([], checksOfAll(settings)),
   ...settings.databases.flatMap((each, index) =>
-    issuesAt(["databases", index], { ...checksOfDatabase(each), ...checksOfConnections(settings, each) }),
+    issuesAt(["databases", index], {
+      ...checksOfDatabase(each, settings.account.region),
+      ...checksOfConnections(settings, each),
+    }),
   ),
   ...settings.stages.flatMap((each, index) =>
     issuesAt(["stages", index], { ...checksOfStage(settings, each), ...checksOfSignIn(settings, each) }),
@@ -35,6 +39,18 @@ const cdkQualifier = "hnb659fds";
 /** Lambda keeps this much for functions without reserved concurrency ("Configuring reserved concurrency"). */
 const unreservedMin = 100;
 
+/** Alarms are where their metrics are, and reach topics of the same region alone. */
+const reachNone = (recipients: Recipients, ...regions: readonly (string | undefined | false)[]): string[] =>
+  regions.filter(
+    (region): region is string =>
+      typeof region === "string" && ![recipients].flat().some((each) => !isTopic(each) || regionOf(each) === region),
+  );
+
+const noRecipient = (regions: readonly string[]): Checks => ({
+  [`alarmRecipient: alarms in ${regions.join(", ")} reach nobody: add a topic there, or an address`]:
+    regions.length > 0,
+});
+
 function checksOfAll({ account, databases, stages }: Settings): Checks {
   const reserved = reservedConcurrency(stages);
   const { concurrency, alarmRecipient, pipeline } = account;
@@ -49,6 +65,7 @@ function checksOfAll({ account, databases, stages }: Settings): Checks {
       (concurrency === undefined) !== (alarmRecipient === undefined),
     [`account.concurrency: stages reserve ${reserved}, and ${unreservedMin} are for the rest: raise it, or set concurrent to null`]:
       reserved > 0 && reserved + unreservedMin > (concurrency ?? 0),
+    ...noRecipient(alarmRecipient === undefined ? [] : reachNone(alarmRecipient, account.region)),
     // The role that deploys a stage must not deploy another one by the roles of the CDK; those on one database share it.
     "databases: with account.pipeline each database has a qualifier of its own":
       pipeline && new Set([cdkQualifier, ...qualifiers]).size <= databases.length,
@@ -62,7 +79,7 @@ function checksOfAll({ account, databases, stages }: Settings): Checks {
   };
 }
 
-function checksOfDatabase(settings: DatabaseSettings): Checks {
+function checksOfDatabase(settings: DatabaseSettings, region: string): Checks {
   const { snapshot, restore, capacityMin, pausesAfterMinutes, backupRegion, backupLock, drill, isProtected } = settings;
   const days = settings.backupRetentionDays;
   const { daysMin = days, daysMax = days } = backupLock ?? {};
@@ -74,6 +91,7 @@ function checksOfDatabase(settings: DatabaseSettings): Checks {
       backupLock && !(backupRegion && isProtected),
     "backupLock: the vault would refuse copies that are kept for backupRetentionDays": days < daysMin || daysMax < days,
     "drill: a drill restores the copy in backupRegion": drill && !backupRegion,
+    ...noRecipient(reachNone(settings.alarmRecipient, region, drill && backupRegion)),
   };
 }
 
@@ -103,6 +121,7 @@ function checksOfStage({ account, databases }: Settings, stage: StageSettings): 
     "imageCertificate: a stage has imageCertificate if it has uploads": uploads !== (imageCertificate !== undefined),
     "imageBackupRegion: a stage without uploads has no images": !uploads && imageBackupRegion !== undefined,
     // A copy of an image survives its region. AWS itself refuses copies of backups in the region of the database.
+    ...noRecipient(reachNone(stage.alarmRecipient, account.region, (edge !== undefined || uploads) && "us-east-1")),
     "imageBackupRegion: copies of images in the region of the stage itself": imageBackupRegion === account.region,
   };
 }

@@ -11,6 +11,12 @@ const retentionDays = z.int().min(1).max(3_653);
 /** A region's code: `eu-central-1`. With an empty one no copies would be made. */
 const region = z.string().min(1);
 
+/** Who gets alarms: an address, the ARN of an SNS topic, or several. A topic gets the alarms of its own region. */
+const recipient = z.union([z.email(), z.string().regex(/^arn:[\w-]+:sns:[a-z0-9-]+:\d{12}:[\w-]+$/)]);
+const recipients = z.union([recipient, z.array(recipient).min(1)], {
+  error: "neither an address, nor the ARN of an SNS topic, nor a list of these",
+});
+
 const pipelineSettings = z.strictObject({
   /** The repository's name in the subjects of its tokens. Since July 2026 it contains numbers for new repositories. */
   repository: z
@@ -26,10 +32,21 @@ const accountSettings = z.strictObject({
   region,
   /** Lambda's limit of concurrent executions for the account and region (infra/first-day.md, "Concurrency"). */
   concurrency: z.int().min(10).optional(),
-  /** Who gets a mail when 80 % of what functions leave unreserved is in use. */
-  alarmRecipient: z.email().optional(),
-  /** The account's budget. The recipient gets a mail at 80 %, at 100 %, and when the forecast is above 100 %. */
-  budget: z.strictObject({ dollarsAMonth: z.number().positive(), recipient: z.email() }).optional(),
+  /** Who gets an alarm when 80 % of what functions leave unreserved is in use. */
+  alarmRecipient: recipients.optional(),
+  /**
+   * The account's budget. The recipient gets a mail at 80 %, at 100 %, and when the forecast is above 100 %; with
+   * `anomalyMonitor` also each day that AWS finds that a service costs `anomalyDollars` more than usual.
+   */
+  budget: z
+    .strictObject({
+      dollarsAMonth: z.number().positive(),
+      recipient: z.email(),
+      anomalyDollars: z.number().positive().default(20),
+      /** The ARN of the account's monitor of all services. No stack makes it, since an account has only one. */
+      anomalyMonitor: z.string().startsWith("arn:").optional(),
+    })
+    .optional(),
   /** The GitHub repository whose workflows may deploy (infra/pipeline.md). */
   pipeline: pipelineSettings.optional(),
 });
@@ -114,7 +131,7 @@ const databaseSettings = z.strictObject({
   logRetentionDays: retentionDays,
   /** For how long CloudTrail's record of operators' invocations is kept. Without this setting there is no record. */
   trailRetentionDays: z.int().min(1).max(3_650).optional(),
-  alarmRecipient: z.email(),
+  alarmRecipient: recipients,
 });
 
 /** A token bucket: requests per second, and its size. With 0 for both, all requests get a response 429. */
@@ -267,7 +284,7 @@ const stageSettings = z.strictObject({
   cdnGigabytesAnHour: z.number().positive().default(20),
   /** How many requests CloudFront may get in an hour, those for images included, before an alarm fires. */
   cdnRequestsAnHour: z.int().positive().default(1_000_000),
-  alarmRecipient: z.email(),
+  alarmRecipient: recipients,
 });
 
 /** What each setting may be by itself; checks.ts looks at several together. */

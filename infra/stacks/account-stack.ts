@@ -1,6 +1,7 @@
 import { CfnOutput, Duration, type Stack } from "aws-cdk-lib";
 import { CfnAccount } from "aws-cdk-lib/aws-apigateway";
 import { CfnBudget } from "aws-cdk-lib/aws-budgets";
+import { CfnAnomalySubscription } from "aws-cdk-lib/aws-ce";
 import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { reservedConcurrency } from "../settings/concurrency.ts";
 import type { AccountSettings, Settings } from "../settings/schema.ts";
@@ -12,7 +13,7 @@ const busyShare = 0.8;
 
 /**
  * The resources that exist once in an account and region: the role by which API Gateway writes logs of all APIs, the
- * alarm on concurrency, and the budget.
+ * alarm on concurrency, the budget, and what looks for unusual costs.
  */
 export function addAccount(stack: Stack, settings: Settings): void {
   const { roleArn } = makeServiceRole(
@@ -29,10 +30,10 @@ export function addAccount(stack: Stack, settings: Settings): void {
 }
 
 function addConcurrencyAlarm(stack: Stack, { account, stages }: Settings): void {
-  const { concurrency, alarmRecipient: recipient } = account;
-  if (concurrency === undefined || recipient === undefined) return;
+  const { concurrency, alarmRecipient: recipients } = account;
+  if (concurrency === undefined || recipients === undefined) return;
   const reserved = reservedConcurrency(stages);
-  new Alarms(stack, "Alarms", { prefix: stack.stackName, recipient }).add("at-concurrency", {
+  new Alarms(stack, "Alarms", { prefix: stack.stackName, recipients }).add("at-concurrency", {
     // What functions reserve, whether they run or not, and the executions of all others (Lambda, "Concurrency metrics").
     metric: new Metric({
       namespace: "AWS/Lambda",
@@ -49,7 +50,7 @@ function addConcurrencyAlarm(stack: Stack, { account, stages }: Settings): void 
 
 function addBudget(stack: Stack, { budget }: AccountSettings): void {
   if (!budget) return;
-  const { dollarsAMonth: amount, recipient: address } = budget;
+  const { dollarsAMonth: amount, recipient: address, anomalyDollars, anomalyMonitor } = budget;
   const notify = (notificationType: "ACTUAL" | "FORECASTED", threshold: number) => ({
     notification: { notificationType, threshold, comparisonOperator: "GREATER_THAN", thresholdType: "PERCENTAGE" },
     subscribers: [{ subscriptionType: "EMAIL", address }],
@@ -57,5 +58,20 @@ function addBudget(stack: Stack, { budget }: AccountSettings): void {
   new CfnBudget(stack, "Budget", {
     budget: { budgetType: "COST", timeUnit: "MONTHLY", budgetLimit: { amount, unit: "USD" } },
     notificationsWithSubscribers: [notify("ACTUAL", 80), notify("ACTUAL", 100), notify("FORECASTED", 100)],
+  });
+  if (!anomalyMonitor) return;
+  new CfnAnomalySubscription(stack, "UnusualCosts", {
+    subscriptionName: `colophon-${stack.region}`,
+    monitorArnList: [anomalyMonitor],
+    // A mail comes at most once a day.
+    frequency: "DAILY",
+    subscribers: [{ type: "EMAIL", address }],
+    thresholdExpression: JSON.stringify({
+      Dimensions: {
+        Key: "ANOMALY_TOTAL_IMPACT_ABSOLUTE",
+        MatchOptions: ["GREATER_THAN_OR_EQUAL"],
+        Values: [`${anomalyDollars}`],
+      },
+    }),
   });
 }

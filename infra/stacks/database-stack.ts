@@ -1,5 +1,5 @@
 import { Duration, type Stack } from "aws-cdk-lib";
-import { Stats } from "aws-cdk-lib/aws-cloudwatch";
+import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { CfnPermission, type Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
 import { CfnEventSubscription } from "aws-cdk-lib/aws-rds";
@@ -27,6 +27,8 @@ const slowStatements = `filter @message like /duration: |still waiting for |canc
 | display @timestamp, milliseconds, @message`;
 
 const rotationDays = 30;
+/** With $0.63 a gigabyte these are $45 a month. */
+const logMegabytesAnHour = 100;
 
 export interface DatabaseProps {
   /** Operators' functions of this database, and the one by which CloudFormation runs the migrations. */
@@ -105,7 +107,7 @@ function addAlarms(
   { migrator, rotator }: Readonly<Record<"migrator" | "rotator", Lambda>>,
 ): Alarms {
   const prefix = `colophon-${settings.name}-database`;
-  const alarms = new Alarms(stack, "Alarms", { prefix, recipient: settings.alarmRecipient });
+  const alarms = new Alarms(stack, "Alarms", { prefix, recipients: settings.alarmRecipient });
   alarms.add("migration-failed", {
     metric: migrator.metricErrors({ period: Duration.minutes(1) }),
     impact:
@@ -118,9 +120,20 @@ function addAlarms(
   });
   alarms.add("at-capacity", {
     metric: database.metricACUUtilization(),
-    impact: `Everybody waits: the database has been at its limit of ${settings.capacityMax} ACU for a quarter of an hour. Raise capacityMax, or find the statement.`,
+    impact: `All requests wait for the database, which has been at its limit of ${settings.capacityMax} ACU for a quarter of an hour. Raise capacityMax, or find the statement.`,
     threshold: 95,
     evaluationPeriods: 3,
+  });
+  alarms.add("log-volume", {
+    metric: new Metric({
+      namespace: "AWS/Logs",
+      metricName: "IncomingBytes",
+      dimensionsMap: { LogGroupName: postgresLogName(settings) },
+      statistic: Stats.SUM,
+      period: Duration.hours(1),
+    }),
+    impact: `PostgreSQL logged ${logMegabytesAnHour} MB or more within an hour, some ten times what is usual, for which this account pays. The saved query \`slow-statements\` shows which statements are slow or wait.`,
+    threshold: logMegabytesAnHour * 1_000_000,
   });
   alarms.add("connections", {
     metric: database.metricDatabaseConnections({ statistic: Stats.MAXIMUM }),
@@ -137,18 +150,19 @@ function addAlarms(
       }),
       ...isAbsent,
       impact:
-        "For a quarter of an hour the database has had no standby: should its instance fail now, everybody waits some ten minutes instead of half a minute. RDS's events tell why.",
+        "For a quarter of an hour the database has had no standby: should its instance fail now, all requests wait some ten minutes instead of half a minute. RDS's events tell why.",
       evaluationPeriods: 3,
     });
   }
   // An event subscription instead of an alarm: a failover ends within one period of an alarm's metric.
   alarms.letPublish("events.rds.amazonaws.com");
-  new CfnEventSubscription(stack, "Events", {
-    snsTopicArn: alarms.topic.topicArn,
-    sourceType: "db-cluster",
-    sourceIds: [database.clusterIdentifier],
-    eventCategories: ["failover", "failure", "maintenance"],
-  });
+  for (const [index, snsTopicArn] of alarms.topicArns.entries())
+    new CfnEventSubscription(stack, `Events${index || ""}`, {
+      snsTopicArn,
+      sourceType: "db-cluster",
+      sourceIds: [database.clusterIdentifier],
+      eventCategories: ["failover", "failure", "maintenance"],
+    });
   new CfnQueryDefinition(stack, "SlowStatements", {
     name: `${prefix}/slow-statements`,
     queryString: slowStatements,

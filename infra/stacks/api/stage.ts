@@ -91,7 +91,7 @@ export function openStage(stack: Stack, { settings, packages }: StageProps) {
     unique: globalPrefix(prefix, stack.region),
     /** The log of all functions. */
     log,
-    alarms: new Alarms(stack, "Alarms", { prefix, recipient: settings.alarmRecipient }),
+    alarms: new Alarms(stack, "Alarms", { prefix, recipients: settings.alarmRecipient }),
     cluster,
     metrics: metricsOf(prefix),
     make,

@@ -133,7 +133,7 @@ export function addBackupVault(stack: Stack, settings: DatabaseSettings, databas
  */
 function testRestores(
   stack: Stack,
-  { name, alarmRecipient: recipient }: DatabaseSettings,
+  { name, alarmRecipient: recipients }: DatabaseSettings,
   { day, hour }: NonNullable<DatabaseSettings["drill"]>,
   vault: backup.BackupVault,
 ): void {
@@ -171,7 +171,7 @@ function testRestores(
   selection.addResourceDependency(plan);
   const status = ["COMPLETED", "FAILED", "ABORTED"];
   const restoreTestingPlanArn = [plan.attrRestoreTestingPlanArn];
-  new Alarms(stack, "Alarms", { prefix: `${prefix}-backup`, recipient }).mail(
+  new Alarms(stack, "Alarms", { prefix: `${prefix}-backup`, recipients }).mail(
     "Restored",
     "Mails whether the newest copy can be restored",
     { source: ["aws.backup"], detailType: ["Restore Job State Change"], detail: { status, restoreTestingPlanArn } },

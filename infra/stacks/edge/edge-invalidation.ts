@@ -49,7 +49,7 @@ export function invalidateAtEdge(
   });
   alarms.add("invalidations-over-budget", {
     metric: metrics.extract(log, "over-budget", "{ $.isOverBudget IS TRUE }"),
-    impact: `${invalidationsADay} paths were invalidated today (edge.invalidationsADay). From now on changes are visible after up to ten minutes, and then the whole cache is emptied: somebody imports a lot, or another program changes the catalogue all the time.`,
+    impact: `${invalidationsADay} paths were invalidated today (edge.invalidationsADay). From now on changes are visible after up to ten minutes, and then the whole cache is emptied. An import is running, or another program changes the catalogue all the time.`,
   });
 }
 

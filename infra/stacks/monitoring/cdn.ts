@@ -94,7 +94,7 @@ export function addCdnAlarms(stack: Stack, prefix: string, settings: StageSettin
     // CloudFormation reads it whenever it deploys this stack; a distribution keeps its id as long as it lives.
     (name) => [name, Fn.getStackOutput(stage.stackName, distributionOutputs[name], stage.region)] as const,
   );
-  const alarms = new Alarms(stack, "Alarms", { prefix, recipient: settings.alarmRecipient });
+  const alarms = new Alarms(stack, "Alarms", { prefix, recipients: settings.alarmRecipient });
   for (const [name, distributionId] of ids) {
     alarms.add(`${name}-failing`, {
       metric: new MathExpression({
@@ -115,12 +115,12 @@ export function addCdnAlarms(stack: Stack, prefix: string, settings: StageSettin
   };
   alarms.add("cdn-bytes", {
     metric: hourlySum("BytesDownloaded"),
-    impact: `CloudFront sent ${cdnGigabytesAnHour} GB or more within an hour, for which this account pays: the website has many more visitors, or somebody downloads on purpose. The logs of CloudFront say which addresses and URLs.`,
+    impact: `CloudFront sent ${cdnGigabytesAnHour} GB or more within an hour, for which this account pays: the website has many more visitors, or a client downloads on purpose. The logs of CloudFront say which addresses and URLs.`,
     threshold: cdnGigabytesAnHour * bytesPerGigabyte,
   });
   alarms.add("cdn-requests", {
     metric: hourlySum("Requests"),
-    impact: `CloudFront got ${cdnRequestsAnHour} requests or more within an hour, for which this account pays: the website has many more visitors, or somebody floods it. The logs of CloudFront say which addresses and URLs.`,
+    impact: `CloudFront got ${cdnRequestsAnHour} requests or more within an hour, for which this account pays: the website has many more visitors, or an attacker floods it. The logs of CloudFront say which addresses and URLs.`,
     threshold: cdnRequestsAnHour,
   });
   if (firewall) {
@@ -129,7 +129,7 @@ export function addCdnAlarms(stack: Stack, prefix: string, settings: StageSettin
     const metrics = webAclsOf(settings).map((each) => [each, blockedRequests(webAclName(prefix, each))] as const);
     alarms.add("firewall-blocking", {
       metric: sumOf("blocked requests", metrics),
-      impact: `The firewall blocks ${blockedRequestsIn5Minutes} requests or more in five minutes, for ten minutes: somebody floods or scans the website, or readers with one address (an office, a website's server) are above the limit and get 429. Its log says which addresses and rules: give readers' addresses to trustedAddresses.`,
+      impact: `The firewall blocks ${blockedRequestsIn5Minutes} requests or more in five minutes, for ten minutes: an attacker floods or scans the website, or readers with one address (an office, a website's server) are above the limit and get 429. Its log says which addresses and rules: give readers' addresses to trustedAddresses.`,
       threshold: blockedRequestsIn5Minutes,
       evaluationPeriods: 2,
     });

@@ -1,5 +1,5 @@
 import { Duration } from "aws-cdk-lib";
-import { MathExpression, type Metric, Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
+import { MathExpression, Metric, Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition, type LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
@@ -33,6 +33,11 @@ const bytesPerGigabyte = 1_000_000_000;
 const signInsUnavailableMin = 2;
 /** In five minutes; above it they are no mistakes of single people any more. */
 const signInsFailedMin = 20;
+
+/** What a request logs (infra/costs.md), in all logs of a stage. */
+const usualLogBytes = 1_200;
+/** In an hour; less costs less than $23 a month, however many requests there are. */
+const logBytesMin = 50_000_000;
 
 /** The alarms, the dashboard and the saved queries of an API. */
 export function monitor(stage: Stage, props: MonitoringProps): void {
@@ -91,41 +96,59 @@ function addAlarms(stage: Stage, { accessLog, smoke, ...props }: MonitoringProps
   });
   alarms.add("ledger-growing", {
     metric: ledgerBytes.with({ period: Duration.days(1) }),
-    impact: `Within a day the ledger grew by ${ledgerGigabytesADay} GB or more, which the database and each backup keep for as long as changes are kept: somebody imports a lot, or fills it on purpose. The README says how to find out who.`,
+    impact: `Within a day the ledger grew by ${ledgerGigabytesADay} GB or more, which the database and each backup keep for as long as changes are kept. An import is running, or a client creates records on purpose. The README says how to find out who.`,
     threshold: ledgerGigabytesADay * bytesPerGigabyte,
   });
   if (settings.signIn) addSignInAlarms(stage);
   alarms.add("throttled", {
     metric: metrics.extract(accessLog, "throttled", '{ $.status = "429" }'),
-    impact:
-      "Visitors are turned away with 429. Either somebody floods the API, or the throttles of this stage have become too tight.",
+    impact: "Visitors get 429: an attacker floods the API, or the throttles of this stage have become too tight.",
     threshold: 50,
     evaluationPeriods: 2,
   });
   alarms.add("requests", {
     metric: metrics.api("Count"),
-    impact: `API Gateway got ${requestsIn5Minutes} requests or more in five minutes, for which this account pays: somebody floods the API, or the edge caches no more. See \`ip\` and \`route\` in the access log.`,
+    impact: `API Gateway got ${requestsIn5Minutes} requests or more in five minutes, for which this account pays: an attacker floods the API, or the edge caches no more. See \`ip\` and \`route\` in the access log.`,
     threshold: requestsIn5Minutes,
   });
   alarms.add("functions-full", {
     // Lambda returns 429 to API Gateway when it has no concurrency left; the visitor gets 503.
     metric: metrics.extract(accessLog, "full", '{ $.integrationStatus = "429" }'),
     impact:
-      "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent), of public records (publicRecords.concurrent) or of images (images.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
+      "Visitors get 503, because as many functions run as may run at once: those of lists (streams.concurrent), of public records (publicRecords.concurrent) or of images (images.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
     threshold: 10,
   });
   if (smoke && settings.smoke) {
     alarms.add("smoke-failing", {
       metric: smoke.metricErrors({ period: Duration.minutes(settings.smoke.everyMinutes) }),
       impact:
-        "A response that visitors get is wrong, missing or too old, or nobody looks any more: ops-smoke fails, or does not run. Its log says which response.",
+        "A response that visitors get is wrong, missing or too old, or no test looks any more: ops-smoke fails, or does not run. Its log says which response.",
       treatMissingData: TreatMissingData.BREACHING,
       evaluationPeriods: 3,
       datapointsToAlarm: 2,
     });
   }
+  alarms.add("log-volume", {
+    metric: new MathExpression({
+      label: "bytes of logs for each request",
+      expression: `IF(FILL(functions, 0) + FILL(access, 0) >= ${logBytesMin}, (FILL(functions, 0) + FILL(access, 0)) / (FILL(requests, 0) + 1), 0)`,
+      usingMetrics: { functions: bytesOf(functionLog), access: bytesOf(accessLog), requests: metrics.api("Count") },
+      period: Duration.hours(1),
+    }),
+    impact:
+      "Functions and API Gateway log ten times as much for each request as usual, for which this account pays: a function logs in a loop, or most requests fail. See the saved query `errors`, and the log's newest lines.",
+    threshold: 10 * usualLogBytes,
+  });
   addScheduleAlarm(stage, props);
 }
+
+const bytesOf = ({ logGroupName: LogGroupName }: LogGroup): Metric =>
+  new Metric({
+    namespace: "AWS/Logs",
+    metricName: "IncomingBytes",
+    dimensionsMap: { LogGroupName },
+    statistic: Stats.SUM,
+  });
 
 /** Both run each day at least, and after a failure again. */
 function addScheduleAlarm({ alarms }: Stage, { removal, tidying }: Pick<MonitoringProps, "removal" | "tidying">): void {
@@ -153,7 +176,7 @@ function addSignInAlarms({ alarms, metrics, log }: Stage): void {
   alarms.add("sign-in-unavailable", {
     metric: metrics.signIns("unavailable"),
     impact:
-      "People cannot sign in: the provider does not respond, or accepts this service no more. Whoever is signed in stays so. The saved query `sign-ins` says why.",
+      "Users cannot sign in: the provider does not respond, or rejects this service's secret. Signed-in users stay signed in. The saved query `sign-ins` says why.",
     threshold: signInsUnavailableMin,
   });
   alarms.add("sign-ins-failing", {
@@ -161,7 +184,7 @@ function addSignInAlarms({ alarms, metrics, log }: Stage): void {
       "invalid and denied",
       (["invalid", "denied"] as const).map((each) => [each, metrics.signIns(each)]),
     ),
-    impact: `In five minutes ${signInsFailedMin} sign-ins or more were invalid or denied: somebody tries what they can, or nobody gets in, by a setting that is wrong here or at the provider. The saved query \`sign-ins\` says why.`,
+    impact: `In five minutes ${signInsFailedMin} sign-ins or more were invalid or denied: an attacker tries to get in, or a wrong setting here or at the provider keeps all users out. The saved query \`sign-ins\` says why.`,
     threshold: signInsFailedMin,
   });
 }

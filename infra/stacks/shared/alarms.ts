@@ -1,12 +1,12 @@
 import { Stack } from "aws-cdk-lib";
 import * as cloudwatch from "aws-cdk-lib/aws-cloudwatch";
-import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import { EventField, type EventPattern, Rule, RuleTargetInput } from "aws-cdk-lib/aws-events";
 import { SnsTopic } from "aws-cdk-lib/aws-events-targets";
 import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { type ITopic, Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
+import { isTopic, type Recipients, regionOf } from "../../settings/recipients.ts";
 
 /** Those of the CDK, and the text of the mail: what the failure means for users, and what to look at first. */
 interface AlarmProps extends Partial<cloudwatch.AlarmProps> {
@@ -21,34 +21,50 @@ export const isAbsent = {
   treatMissingData: cloudwatch.TreatMissingData.BREACHING,
 };
 
-/** The alarms of a stack, and the topic that mails them. */
+/** The alarms of a stack, and the topics that get them: one of its own, which mails, and those of operators. */
 export class Alarms extends Construct {
-  readonly topic: ITopic;
+  readonly topicArns: readonly string[];
   readonly #prefix: string;
+  readonly #own: ITopic | undefined;
 
   constructor(
     scope: Construct,
     id: string,
-    { prefix, recipient }: { readonly prefix: string; readonly recipient: string },
+    { prefix, recipients }: { readonly prefix: string; readonly recipients: Recipients },
   ) {
     super(scope, id);
     this.#prefix = prefix;
-    this.topic = new Topic(this, "Topic", { displayName: `${prefix} alarms`, enforceSSL: true }) as ITopic;
-    this.topic.addSubscription(new EmailSubscription(recipient));
+    const all = [recipients].flat();
+    const addresses = all.filter((each) => !isTopic(each));
+    if (addresses.length > 0) {
+      this.#own = new Topic(this, "Topic", { displayName: `${prefix} alarms`, enforceSSL: true }) as ITopic;
+      for (const address of addresses) this.#own.addSubscription(new EmailSubscription(address));
+    }
+    const given = all.filter((each) => isTopic(each) && regionOf(each) === Stack.of(this).region);
+    this.topicArns = [...(this.#own ? [this.#own.topicArn] : []), ...given];
     // This policy replaces the default one, which would allow the whole account, CloudWatch included.
     this.letPublish("cloudwatch.amazonaws.com");
   }
 
-  /** Allows an AWS service to publish events of this account to the topic. */
+  /** Allows an AWS service to publish events of this account to the stack's own topic. Others' policies are their owners'. */
   letPublish(service: string): void {
-    this.topic.addToResourcePolicy(
+    if (!this.#own) return;
+    this.#own.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal(service)],
         actions: ["sns:Publish"],
-        resources: [this.topic.topicArn],
+        resources: [this.#own.topicArn],
         conditions: { StringEquals: { "aws:SourceAccount": Stack.of(this).account } },
       }),
     );
+  }
+
+  /** The topics as imported ones, which keep the policies that they have. */
+  get #topics(): ITopic[] {
+    return this.topicArns.map((arn, index) => {
+      const id = `Mails${index || ""}`;
+      return (this.node.tryFindChild(id) as ITopic | undefined) ?? Topic.fromTopicArn(this, id, arn);
+    });
   }
 
   /**
@@ -57,13 +73,11 @@ export class Alarms extends Construct {
    */
   mail(id: string, description: string, eventPattern: EventPattern, message: string): void {
     if (!this.node.tryFindChild("Mails")) this.letPublish("events.amazonaws.com");
-    // An imported topic keeps the policy that it has.
-    const topic = this.node.tryFindChild("Mails") ?? Topic.fromTopicArn(this, "Mails", this.topic.topicArn);
     const text = message.replace(/\{(\$\.[\w.]+)\}/g, (_, path) => EventField.fromPath(path));
     new Rule(this, id, {
       description,
       eventPattern,
-      targets: [new SnsTopic(topic as ITopic, { message: RuleTargetInput.fromText(text) })],
+      targets: this.#topics.map((topic) => new SnsTopic(topic, { message: RuleTargetInput.fromText(text) })),
     });
   }
 
@@ -93,8 +107,8 @@ export class Alarms extends Construct {
       evaluationPeriods: 1,
       ...props,
     });
-    const notify = new SnsAction(this.topic);
-    alarm.addAlarmAction(notify);
-    alarm.addOkAction(notify);
+    const notify = this.topicArns.map((alarmActionArn) => ({ bind: () => ({ alarmActionArn }) }));
+    alarm.addAlarmAction(...notify);
+    alarm.addOkAction(...notify);
   }
 }

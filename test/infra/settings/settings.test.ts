@@ -119,6 +119,15 @@ describe("Settings", () => {
     ["differ in changesRetentionDays", { "stages.2": { ...dev, name: "second", changesRetentionDays: 30 } }],
     ["stages.0.changesRetentionDays: ", { "stages.0.changesRetentionDays": 0 }],
     ['stages.0: Unrecognized key: "upload"', { "stages.0.upload": true }],
+    [
+      "stages.1.alarmRecipient: alarms in us-east-1 reach nobody: add a topic there, or an address",
+      { "stages.1.alarmRecipient": ["arn:aws:sns:eu-central-1:123456789012:pager"] },
+    ],
+    [
+      "databases.1.alarmRecipient: alarms in eu-central-1, eu-west-1 reach nobody",
+      { "databases.1.alarmRecipient": "arn:aws:sns:us-east-1:123456789012:pager" },
+    ],
+    ["alarmRecipient: neither an address, nor the ARN", { "stages.0.alarmRecipient": "pager" }],
     // Access.
     [
       "stages.0.allowedOrigins.0: an origin",

@@ -26,7 +26,7 @@ function fires({ Metrics, Threshold }: Properties, values: Values): boolean {
 }
 
 /** Whom the settings of a stack's database or stage name, or those of the account. */
-function recipientOf(stack: string): string | undefined {
+function recipientOf(stack: string) {
   const [, name, kind = ""] = stack.split("-");
   const owners = /^(database|backup)$/.test(kind) ? settings.databases : settings.stages;
   return owners.find((each) => each.name === name)?.alarmRecipient ?? settings.account.alarmRecipient;
@@ -73,6 +73,9 @@ it.each<[string, isFiring: boolean, Values]>([
   ["stale-responses", true, { waited: 300, errors: 0, runs: 5 }],
   ["stale-responses", true, { waited: undefined, errors: 1, runs: 5 }],
   ["stale-responses", true, { waited: undefined, errors: undefined, runs: 0 }],
+  ["log-volume", false, { functions: 49_999_999, access: undefined, requests: 1 }],
+  ["log-volume", false, { functions: 60_000_000, access: 40_000_000, requests: 8_400 }],
+  ["log-volume", true, { functions: 60_000_000, access: 40_000_000, requests: 8_300 }],
   ["eu-central-1-images-failing", true, { requests: 100, rate: 1 }],
   ["eu-central-1-images-failing", false, { requests: 99, rate: 100 }],
   ["eu-central-1-cdn-bytes", false, { edge: 20_000_000_000 - 1, images: undefined }],
@@ -124,6 +127,19 @@ describe("The alarms of a stage", () => {
     const retries = stage.each("Lambda::EventInvokeConfig").map((each) => each.MaximumRetryAttempts);
     expect(new Set(retries)).toEqual(new Set([0]));
   });
+});
+
+it("Unusual costs are mailed daily by the account's own monitor, from so many dollars on", () => {
+  const { MonitorArnList, Subscribers, Frequency, ThresholdExpression } = synthesis
+    .template("colophon-account")
+    .one("CE::AnomalySubscription").Properties;
+
+  expect([MonitorArnList, Subscribers, Frequency]).toEqual([
+    [settings.account.budget?.anomalyMonitor],
+    [{ Type: "EMAIL", Address: settings.account.budget?.recipient }],
+    "DAILY",
+  ]);
+  expect(JSON.parse(ThresholdExpression).Dimensions.Values).toEqual(["20"]);
 });
 
 it.each(settings.databases)("Database $name alarms on failed migrations and on limits", ({ name, capacityMax }) => {
