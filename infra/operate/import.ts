@@ -3,6 +3,7 @@ import { createReadStream } from "node:fs";
 import { HeadObjectCommand } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import { plural } from "../../lib/operators/plural.ts";
+import { otherFormat } from "../../lib/operators/transfer/file-format.ts";
 import { type ImportReport, importReport } from "../../lib/operators/transfer/import-report.ts";
 import { runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
@@ -28,13 +29,18 @@ const path = "ops/import";
 /** So long does the function work between two reports. */
 const seconds = 10;
 
-/** What tells a file from others, and how long it is. */
+/**
+ * What tells a file from others, and how long it is.
+ * @throws if it begins as no lines of JSON do
+ */
 async function measure(file: string) {
   const hash = createHash("sha256");
   let bytes = 0;
   let lines = 0;
   let last = newline;
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    const reason = bytes === 0 ? otherFormat(chunk) : undefined;
+    if (reason !== undefined) throw new Error(reason);
     hash.update(chunk);
     bytes += chunk.length;
     for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, at + 1)) lines += 1;

@@ -39,7 +39,7 @@ export async function* readLines(
       const found = await readTextWithin(send, lines(kind, table, client, after), sql`, count, next_id`);
       if (found === undefined) throw new TypeError("A page of lines has no row");
       const { text, row } = found;
-      const bytes = Buffer.from(text ?? "");
+      const bytes = Buffer.from(text?.replace(/[\u0085\u2028\u2029]/g, escaped) ?? "");
       count += integer(row, 0);
       progress.lines[kind] = count;
       progress.bytes += bytes.length;
@@ -52,6 +52,9 @@ export async function* readLines(
   const [row = []] = await send(countSkipped(client, kinds));
   progress.skipped = integer(row, 0);
 }
+
+/** Other programs take these characters for line breaks. Of JSON only strings have them. */
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 const tooLong = ({ lines, bytes }: Progress): string =>
   `The export takes longer than a function may run, so nothing was written. Export one client at a time. Until then it read ${JSON.stringify(lines)}, ${bytes} bytes`;

@@ -34,7 +34,7 @@ export async function* linesIn(pieces: AsyncIterable<Buffer>, start: Start): Asy
   let rest: Buffer = Buffer.alloc(0);
   const lineUntil = (end: number, bytes: Buffer, breakBytes: number): FileLine => {
     const length = end - breakBytes - position;
-    const content = length > lineBytesMax ? tooLong : contentOf(bytes, position === 0);
+    const content = length > lineBytesMax ? tooLong : contentOf(bytes);
     const line = { number: ++lines, start: position, end, content };
     position = end;
     return line;
@@ -57,10 +57,9 @@ const refused = (reason: string): Refusal => ({ field: null, reason: `expected $
 const tooLong = refused(`at most ${lineBytesMax} bytes`);
 const tooLongToSend = refused(`at most ${sentBytesMax} bytes as a text in JSON, where each quote is escaped twice`);
 
-function contentOf(bytes: Buffer, isFirst: boolean): CatalogueLine | Refusal {
+function contentOf(bytes: Buffer): CatalogueLine | Refusal {
   if (!isUtf8(bytes)) return refused("UTF-8");
   const text = bytes.toString();
-  if (isFirst && text.startsWith("\ufeff")) return refused("no byte order mark at the beginning");
   if (text.endsWith("\r")) return refused("lines that end with LF, not with CR LF");
   if (text.trim() === "") return refused("a JSON object, not an empty line");
   const content = parseLine(text);

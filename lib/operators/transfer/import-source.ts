@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { GetObjectCommand, HeadObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { deadlineFromNow, isFault, retry, timeouts } from "../../aws/retry.ts";
 import { refusal } from "../refusal.ts";
+import { otherFormat } from "./file-format.ts";
 
 const client = new S3Client({ maxAttempts: 1, requestHandler: timeouts });
 
@@ -13,7 +14,10 @@ export interface Source {
   /** Names this very content: other content, even under the same key, is another import. */
   readonly name: string;
   readonly length: number;
-  /** The bytes from this one on. */
+  /**
+   * The bytes from this one on.
+   * @throws if the file begins as no lines of JSON do
+   */
   readonly read: (position: number) => AsyncGenerator<Buffer>;
 }
 
@@ -24,8 +28,14 @@ export interface Source {
 export async function openSource(source: string): Promise<Source> {
   const [, bucket, key] = /^s3:\/\/([^/]+)\/(.+)$/s.exec(source) ?? [];
   if (bucket !== undefined && key !== undefined) return await openObject(bucket, key);
+  expectLines(Buffer.from(source));
   if (!/^\s*\{/.test(source)) throw refusal("`source` is neither s3://BUCKET/KEY nor lines of JSON");
   return linesSource(Buffer.from(source));
+}
+
+function expectLines(beginning: Buffer): void {
+  const reason = otherFormat(beginning);
+  if (reason !== undefined) throw refusal(reason);
 }
 
 function linesSource(bytes: Buffer): Source {
@@ -51,12 +61,14 @@ async function openObject(Bucket: string, Key: string): Promise<Source> {
     async *read(position) {
       for (let from = position; from < ContentLength; from += pieceBytes) {
         const Range = `bytes=${from}-${Math.min(from + pieceBytes, ContentLength) - 1}`;
-        yield await send(async (options) => {
+        const piece = await send(async (options) => {
           const { Body } = await client.send(new GetObjectCommand({ ...object, Range, IfMatch: ETag }), options);
           return Buffer.from((await Body?.transformToByteArray()) ?? []);
         }).catch((cause) => {
           throw new Error(`s3://${Bucket}/${Key} cannot be read any more: ${reasonOf(cause)}`, { cause });
         });
+        if (from === 0) expectLines(piece);
+        yield piece;
       }
     },
   };

@@ -107,6 +107,16 @@ describe("ops-export", () => {
     ]);
   });
 
+  it("escapes what other programs take for a line break", async () => {
+    const text = "a\u2028b\u2029c\u0085d\\u2028 e";
+    await aPublisher(stack.sql, { slug: "breaks", country: text });
+
+    const exported = (await exportTo()).text;
+
+    expect(exported).not.toMatch(/[\u2028\u2029\u0085]/);
+    expect(linesOf(exported)).toMatchObject([{ id: 1 }, { id: 2 }, { country: text }]);
+  });
+
   it("writes to the key in the payload, and nothing for a missing client or an invalid payload", async () => {
     for (const [payload, message] of [
       [{ client: 3 }, "There is no client 3"],

@@ -80,7 +80,25 @@ const versionOf = async (externalId: string) =>
 
 const refusedLines = ({ refused }: Report) => refused.map(({ line }) => line);
 
+/** Files of another format, and how each is named. */
+const otherFiles: [what: string, content: string | Buffer, reason: RegExp][] = [
+  ["a JSON array", '[\n  {"kind": "client", "id": 8, "name": "A"}\n]\n', /^The file is a JSON array\. /],
+  ["CSV", 'kind,id,name\nclient,8,"A"\n', /^The file is CSV, or another table\. /],
+  ["a table of tabs", "kind\tid\tname\nclient\t8\tA\n", /^The file is CSV, or another table\. /],
+  ["a byte-order mark", '\ufeff{"kind":"client","id":8,"name":"A"}\n', /^The file begins with a byte-order mark\. /],
+  ["UTF-16", Buffer.from('\ufeff{"kind":"client","id":8,"name":"A"}\n', "utf16le"), /^The file is UTF-16\. /],
+];
+
 describe("ops-import", () => {
+  it.each(otherFiles)("refuses %s once, as a whole, and changes nothing", async (_, content, reason) => {
+    for (const dryRun of [false, true]) {
+      const source = await put("other", content);
+      await expect(run({ source, dryRun })).rejects.toThrow(reason);
+    }
+    expect(await stack.sql`select from imports`).toEqual([]);
+    expect(await stack.sql`select from clients where id = 8`).toEqual([]);
+  });
+
   it("adds a catalogue as one change, and changes nothing the second time", async () => {
     const report = { lines: 9, added: 9, changed: 0, unchanged: 0, refusedCount: 0, refused: [], isDone: true };
     expect(await importing(...catalogue)).toEqual({
@@ -346,17 +364,14 @@ describe("A line is refused, and the others are done:", () => {
     expect(await rowsOf(stack.sql)).toEqual(before);
   });
 
-  it("that is no UTF-8, or begins with a byte order mark", async () => {
-    const lines = ["\ufeff", "\u00c3(", "C"].map((name) => `{"kind":"client","id":8,"name":"${name}"}\n`);
-    const text = Buffer.from(`\ufeff${lines.join("")}`);
+  it("that is no UTF-8, or begins with a byte-order mark behind the first line", async () => {
+    const lines = ["A", "\u00c3(", "C"].map((name) => `{"kind":"client","id":8,"name":"${name}"}\n`);
+    const text = Buffer.from(`${lines[0]}\ufeff${lines.slice(1).join("")}`);
     text[text.indexOf(0x83)] = 0x28;
 
     const { refused } = await run({ source: await put("bytes", text) });
 
-    expect(refused).toEqual([
-      { line: 1, field: null, reason: "expected no byte order mark at the beginning" },
-      { line: 2, field: null, reason: "expected UTF-8" },
-    ]);
+    expect(refused).toEqual([{ line: 2, field: null, reason: "expected UTF-8" }]);
     expect(await stack.sql`delete from clients where id = 8 returning name`).toEqual([{ name: "C" }]);
   });
 

@@ -48,7 +48,7 @@ const text = fc.oneof(
   fc.string({ maxLength: 12 }),
 );
 const nameText = accepted(name, text);
-const paragraphs = text.map((each) => `${each}\n\t${each.repeat(900)}`);
+const paragraphs = text.map((each) => `${each}\n\t\u2028${each.repeat(900)}\u2029.`);
 const longText = accepted(requiredText, fc.oneof(text, paragraphs));
 const url = accepted(link, fc.webUrl());
 const none = fc.constant(undefined);

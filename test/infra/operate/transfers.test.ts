@@ -80,6 +80,18 @@ describe("npm run import", () => {
     expect(await added()).toBe(3);
   });
 
+  it("refuses a JSON array before it uploads it", async () => {
+    const file = join(folder, "array.json");
+    await writeFile(file, '[\n  {"kind": "client", "id": 8, "name": "A"}\n]\n');
+
+    const before = await transferKeys(stack);
+
+    const { code, complaint } = await run("import", [file]);
+
+    expect([code, complaint]).toEqual([1, expect.stringMatching(/^The file is a JSON array\. .*\n$/)]);
+    expect(await transferKeys(stack)).toEqual(before);
+  });
+
   it("stopped by Ctrl-C goes on where it was", async () => {
     const file = await fileOf(5_000);
     const stopped = spawn(process.execPath, ["infra/operate/import.ts", ...wordsOf([file])]);
