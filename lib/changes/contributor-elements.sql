@@ -42,6 +42,51 @@ create function missing_relations(owner bigint, removed bigint[], modified json,
   ) as relation
 $$;
 
+-- Those of the descriptions, each once, that a contributor does not have when others are removed.
+create function missing_descriptions(owner bigint, removed bigint[], descriptions json) returns json
+  language sql stable as $$
+  select coalesce(json_agg(element order by place), '[]')
+  from (
+    select distinct on (cast(element as text)) element, place
+    from
+      json_array_elements(descriptions) with ordinality as list (element, place)
+      cross join lateral json_populate_record(cast(null as contributor_descriptions), element) as input
+    where not exists (
+      select
+      from contributor_descriptions as current
+      where
+        current.contributor_id = owner
+        and current.id <> all(removed)
+        and (current.language, current.source, current.description)
+          = (input.language, input.source, input.description)
+    )
+    order by cast(element as text), place
+  ) as description
+$$;
+
+-- The parameter by which a contributor would get a second description of a language and source; null if by none.
+create function repeated_description(owner bigint, removed bigint[], modified json, added json) returns text
+  language sql stable as $$
+  select case when bool_or(is_added) then 'added_descriptions' else 'modified_descriptions' end
+  from (
+    select
+      coalesce(input.language, current.language) as language, coalesce(input.source, current.source) as source,
+      input.id is not null as is_new, false as is_added
+    from
+      contributor_descriptions as current
+      left join json_populate_recordset(cast(null as contributor_descriptions), modified) as input
+        on input.id = current.id
+    where current.contributor_id = owner and current.id <> all(removed)
+    union all
+    select language, source, true, true
+    from json_populate_recordset(cast(null as contributor_descriptions), added)
+  ) as description
+  group by identity_key(language), identity_key(source)
+  having count(*) > 1 and bool_or(is_new)
+  order by bool_or(is_added) desc
+  limit 1
+$$;
+
 -- Edits a list of a contributor. An element that is both modified and removed is removed. All added ones have the same
 -- fields. A statement runs only if it has something to do, since it runs triggers even if it touches no row.
 create function edit_list(list_table text, target bigint, added json, removed bigint[], modified json) returns void

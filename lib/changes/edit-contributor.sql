@@ -37,19 +37,24 @@ create function edit_contributor(request request, caller caller) returns outcome
     removed_aliases bigint[] = ids(input -> 'removed_aliases');
     removed_descriptions bigint[] = ids(input -> 'removed_descriptions');
     removed_relations bigint[] = ids(input -> 'removed_relations');
+    repeated text;
     error outcome;
   begin
     select * into current from contributors where id = target;
     fields = json_populate_record(current, input);
     fields.sort_name = nullif(fields.sort_name, default_sort_name(fields.first_name, fields.last_name));
-    if cast(input as jsonb) ?| array['added_aliases', 'added_relations'] then
+    if cast(input as jsonb) ?| array['added_aliases', 'added_descriptions', 'added_relations'] then
       input = cast(input as jsonb) || jsonb_build_object(
         'added_aliases',
         missing_aliases(fields, removed_aliases, array(select json_array_elements_text(input -> 'added_aliases'))),
+        'added_descriptions', missing_descriptions(target, removed_descriptions, input -> 'added_descriptions'),
         'added_relations',
         missing_relations(target, removed_relations, input -> 'modified_relations', input -> 'added_relations')
       );
     end if;
+    repeated = repeated_description(
+      target, removed_descriptions, input -> 'modified_descriptions', input -> 'added_descriptions'
+    );
     error = coalesce(
       elements_error(
         'aliases', input, array(select id from contributor_aliases where contributor_id = target),
@@ -64,6 +69,7 @@ create function edit_contributor(request request, caller caller) returns outcome
         'relations', input, array(select id from contributor_relations where contributor_id = target),
         exists (select from contributor_relations where id = any(removed_relations) and contributor_id <> target), 100
       ),
+      case when repeated is not null then invalid(repeated, 'repeated') end,
       case when has_invalid_relation(input -> 'added_relations', target) then invalid('added_relations', 'unknown') end,
       case
         when has_invalid_relation(input -> 'modified_relations', target)

@@ -265,6 +265,46 @@ describe("POST /admin-contributors/edit/{id}", () => {
     );
   });
 
+  it("keeps one description of a language and source, however the language is named", async () => {
+    const { description, ...contributor } = await whole();
+    const german = { description: "Zeichner", language: "de-DE", source: "Verlag" };
+    const others = [
+      { ...german, language: "pt-BR" },
+      { ...german, language: "pt" },
+      { ...german, source: "" },
+    ];
+    const refused = async (body: object, field: string) => {
+      const before = (await get("id", {}, contributor.id)).descriptions;
+      const { body: error, headers } = await edit(contributor, body);
+      expect(error).toEqual(invalidParameter(field));
+      expect(headers.get("invalid-parameters")).toBe(`${field};reason="repeated"`);
+      expect((await get("id", {}, contributor.id)).descriptions).toEqual(before);
+    };
+
+    const { descriptions } = await saved(contributor, { added_descriptions: [german, ...others, german] });
+    expect(descriptions.map((each: { language: string }) => each.language)).toEqual([
+      ...["English", "German", "Brazilian Portuguese", "Portuguese", "German"],
+    ]);
+    expect((await saved(contributor, { added_descriptions: [{ ...german, language: "ger" }] })).descriptions).toEqual(
+      descriptions,
+    );
+
+    for (const language of ["ger", "deu", "Deutsch", "GERMAN"])
+      await refused({ added_descriptions: [{ ...german, language, description: "Other" }] }, "added_descriptions");
+    await refused(
+      { added_descriptions: ["fr", "français"].map((language) => ({ description: language, language })) },
+      "added_descriptions",
+    );
+    await refused(
+      { modified_descriptions: [{ id: description, language: "de_DE", source: "verlag" }] },
+      "modified_descriptions",
+    );
+    const id = descriptions[1].id;
+    const swapped = { removed_descriptions: [id], added_descriptions: [{ ...german, description: "Other" }] };
+    expect((await saved(contributor, swapped)).descriptions).toHaveLength(5);
+    await saved(contributor, { modified_descriptions: [{ id: description, description: "Longer" }] });
+  });
+
   it("returns 200 and sets missing fields to their defaults", async () => {
     const { id, slug, alias, description, relation } = await whole();
     await edit({ id, slug }, { links: ["https://example.com"], public: true });

@@ -167,7 +167,7 @@ describe("Random merge patches, one after the other,", () => {
         public: flag,
         links: fc.option(fc.subarray(["https://a.example/x", "https://b.example/y?c=d"])),
         added_aliases: few(alias),
-        added_descriptions: few(fc.record({ description: name, language, source: word })),
+        added_descriptions: few(fc.record({ description: name, language, source: fc.uuid() })),
         added_relations: few(fc.record({ relation_id: fc.constantFrom(...others), relation_type: name })),
       };
       return { id, others, fields, query: { include: "type,public,disambiguation" } };

@@ -85,8 +85,8 @@ const texts: readonly Field[] = [
   field("admin-roles/edit", "description", 2_000),
   field("admin-permissions/add", "description", 2_000, missingParameters),
   field("admin-permissions/edit", "description", 2_000, missingParameters),
-  element("added_descriptions", 20_000, (description) => described({ description })),
-  element("added_descriptions", 255, (source) => described({ source }), null),
+  element("added_descriptions", 20_000, (description) => described({ description, source: crypto.randomUUID() })),
+  element("added_descriptions", 255, (source) => described({ source, language: "Greek" }), null),
   element("modified_descriptions", 20_000, (description) => ({ id: ids.description, description })),
   element("modified_descriptions", 255, (source) => ({ id: ids.description, source }), null),
 ];
@@ -336,7 +336,8 @@ describe.each([
     const edit = (body: object) => call("admin-contributors/edit", id, { ...names, ...body });
     const links = numbered(50, (number) => `https://example.org/${number}#`.padEnd(2_000, "\\"));
 
-    for (let added = 0; added < 40; added += 10) await edit({ added_descriptions: Array(10).fill(description) });
+    const described = numbered(40, uniqueName).map((language) => ({ ...description, language }));
+    for (let added = 0; added < 40; added += 10) await edit({ added_descriptions: described.slice(added, added + 10) });
     const fields = { public: true, gender: longestName, type: longestName, links };
     await edit({
       ...fields,

@@ -71,8 +71,8 @@ const or = <S extends z.ZodMiniType, const Empty>(schema: S, empty: Empty) =>
 const orNull = <S extends z.ZodMiniType>(schema: S) => or(schema, null);
 
 interface ListMeaning extends Pick<Meaning, "column" | "parent"> {
-  /** No two elements have the same value of this field, or none: are the same. */
-  readonly distinct?: string | null;
+  /** No two elements have the same values of these fields, or null: are the same. */
+  readonly distinct?: readonly string[] | null;
   /** The column by which the database tells an element from others of its record. Default: none. */
   readonly key?: string;
   /** The order in an export. Default: by ids. */
@@ -86,10 +86,10 @@ function list<S extends z.ZodMiniType>(
   max: number,
   { distinct, key, order = `${table}.id`, ...only }: ListMeaning = {},
 ) {
-  const keyOf = (value: unknown) => (distinct ? Object(value)[distinct] : value);
+  const keyOf = (value: unknown) => (distinct ? distinct.map((field) => Object(value)[field]).join("\n") : value);
   const isFine = (values: readonly unknown[]) =>
     distinct === undefined || new Set(values.map(keyOf)).size === values.length;
-  const expected = `a list of at most ${max} elements${distinct === undefined ? "" : `, each with another ${distinct ?? "value"}`}`;
+  const expected = `a list of at most ${max} elements${distinct === undefined ? "" : `, each with another ${distinct?.join(" and ") ?? "value"}`}`;
   const array = z.array(element).check(z.maxLength(max), z.refine(isFine));
   return or(meaning(array, expected, { list: { table, key, order, columns: columnsOf(element, only) } }), []);
 }
@@ -117,6 +117,7 @@ const descriptions = (table: string) =>
     table,
     z.strictObject({ language: languageName, description: requiredText, source: withDefault(source, "") }),
     40,
+    { distinct: ["language", "source"] },
   );
 const aliasesMax = 200;
 const contributor = reference("contributors", "contributor_id", "a contributor");
@@ -189,12 +190,13 @@ export const kinds = {
       "series_descriptions",
       z.strictObject({ language: languageName, description: requiredText }),
       40,
+      { distinct: ["language"] },
     ),
-    volumes: list("volumes", volume, 2_000, { key: "number", order: "number", distinct: "number" }),
+    volumes: list("volumes", volume, 2_000, { key: "number", order: "number", distinct: ["number"] }),
     contributors: list("series_contributors", z.strictObject({ contributor, role: optionalName }), 500, {
       key: "contributor_id",
       order: "contributor_id",
-      distinct: "contributor",
+      distinct: ["contributor"],
     }),
     publishers: list("series_publishers", publisher, 200, {
       key: "publisher_id",

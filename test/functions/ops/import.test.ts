@@ -546,7 +546,9 @@ describe("An import", () => {
   });
 
   it("of a file reads it by pieces, however long the lines are", async () => {
-    const of = (description: string) => ({ descriptions: Array(40).fill({ language: "en", description }) });
+    const of = (description: string) => ({
+      descriptions: Array.from({ length: 40 }, (_, n) => ({ language: `Language ${n}`, description })),
+    });
     const longest = of("手".repeat(20_000));
     const text = textOf(many(6, (number) => (number === 5 ? longest : of("word ".repeat(3_990)))));
     expect(text.length).toBeGreaterThan(4 * 2 ** 20);

@@ -75,8 +75,9 @@ const records = (
         externalId: fc.constant(externalId),
         slug: fc.constantFrom(undefined, `said-${externalId.replace("/", "-")}`),
         client: fc.constantFrom(undefined, 3, 70),
-        descriptions: few(
+        descriptions: fc.uniqueArray(
           fc.record({ language, description: longText, source: kind === "series" ? none : sourceText }),
+          { selector: (each) => `${each.language} ${each.source}`, maxLength: 3 },
         ),
         ...fieldsOf(externalId),
       }),

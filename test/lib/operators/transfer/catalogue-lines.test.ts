@@ -79,6 +79,11 @@ describe("A line of a catalogue", () => {
     [{ ...contributor, public: 1 }, "public", "true or false, or null"],
     [{ ...contributor, links: ["https://a.example", "ftp://b.example"] }, "links.1", links],
     [{ ...contributor, links: Array(51).fill("a.example") }, "links", "a list of at most 50 elements, or null"],
+    [
+      { ...contributor, descriptions: ["de", "ger"].map((language) => ({ language, description: "A" })) },
+      "descriptions",
+      "a list of at most 40 elements, each with another language and source, or null",
+    ],
     [{ ...contributor, aliases: ["a", null] }, "aliases.1", name],
     [{ ...contributor, descriptions: [described("a\u0000")] }, "descriptions.0.description", /^expected text/],
     [{ kind: "publisher-relation", from: "a", to: "b", type: "" }, "type", name],
