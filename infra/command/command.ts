@@ -104,8 +104,12 @@ const sentences: Readonly<Record<string, (error: SystemError) => string>> = {
   ECONNREFUSED: ({ address, port }) => `Nothing listens on ${address}:${port}`,
   EEXIST: ({ path }) => `${path} exists already`,
   EISDIR: ({ dest, path = "The path" }) => `${dest ?? path} is a directory, not a file`,
-  ENOENT: ({ path, syscall = "" }) =>
-    syscall.startsWith("spawn") ? `There is no program ${path}` : `There is no file or directory ${path}`,
+  ENOENT: ({ path, syscall = "" }) => {
+    if (syscall.startsWith("spawn")) return `There is no program ${path}`;
+    // With `recursive`, Node.js says this of a read-only file system, too.
+    if (syscall === "mkdir") return `The directory ${path} cannot be made: its file system may be read-only`;
+    return `There is no file or directory ${path}`;
+  },
   ENOSPC: ({ path }) => `No space is left on the file system${path ? ` of ${path}` : ""}`,
   ENOTDIR: ({ path }) => `${path} is not in a directory`,
   ENOTFOUND: ({ hostname }) => `There is no host ${hostname}`,

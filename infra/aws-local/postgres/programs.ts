@@ -39,6 +39,8 @@ export async function findPrograms(): Promise<Programs> {
       const ended = new Promise((done, fail) => child.once("error", fail).once("close", done));
       const complaint = child.stderr ? await text(child.stderr) : "";
       const code = await ended;
+      if (/No space left on device|Check free disk space/.test(complaint))
+        throw new Error("No space is left on the file system for the files of PostgreSQL");
       if (code !== 0) throw new Error(`${name} failed (${code}): ${complaint.trim()}`);
     },
   };

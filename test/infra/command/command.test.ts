@@ -87,6 +87,11 @@ it.each<[string, () => Promise<unknown>, string]>([
   ],
   ["ENOENT", () => readFile("/nowhere/file"), "There is no file or directory /nowhere/file"],
   ["ENOENT of a program", async () => (await once(spawn("/none"), "error"))[0], "There is no program /none"],
+  [
+    "ENOENT of a new directory",
+    () => mkdir("/proc/nowhere/new", { recursive: true }),
+    "The directory /proc/nowhere/new cannot be made: its file system may be read-only",
+  ],
   ["EEXIST", () => mkdir("infra"), "infra exists already"],
   ["EISDIR", () => readFile("infra"), "The path is a directory, not a file"],
   ["ENOTDIR", () => readFile("package.json/x"), "package.json/x is not in a directory"],
