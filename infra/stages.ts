@@ -16,7 +16,7 @@ export default {
     {
       name: "dev",
       capacityMin: 0,
-      capacityMax: 2,
+      capacityMax: 3,
       pausesAfterMinutes: 10,
       standby: false,
       backupRetentionDays: 1,

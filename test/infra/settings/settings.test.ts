@@ -69,7 +69,12 @@ describe("Settings", () => {
     ["a cookie for other sites where the API has no domain", { ...noEdge, ...inSignIn({ sameSite: "none" }) }],
     [
       "several stages on one database, one of them with uploads",
-      { "stages.2": website, "account.concurrency": 10_000, "databases.1.capacityMax": 16 },
+      {
+        "stages.2": website,
+        "account.concurrency": 10_000,
+        "databases.1.capacityMin": 1,
+        "databases.1.capacityMax": 16,
+      },
     ],
     ["all of the account's concurrency but for a hundred functions", reserving(reserved + 100)],
     [
@@ -95,9 +100,9 @@ describe("Settings", () => {
       { "databases.1.pausesAfterMinutes": 10 },
       { "databases.0.pausesAfterMinutes": undefined },
     ],
-    // Of 189 connections the public login has 94, and its functions may hold 200: 4 lists and 4 records of 5 and 20.
+    // Of 189 connections the public login has 94, and its functions may hold 280: 4 lists and 6 records of 5 and 20.
     [
-      "databases.0.capacityMax: functions that log in as public may hold 200 connections, and get 94",
+      "databases.0.capacityMax: functions that log in as public may hold 280 connections, and get 94",
       { "databases.0.capacityMax": 1 },
     ],
     // Data.

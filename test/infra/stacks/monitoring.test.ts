@@ -149,7 +149,7 @@ it.each(settings.databases)("Database $name alarms on failed migrations and on l
 
   expect(alarm("at-capacity")).toMatchObject({ MetricName: "ACUUtilization", Threshold: 95 });
   // Half of what Aurora allows one of 2 and one of 8 ACU.
-  const Threshold = { 2: 200, 8: 834 }[capacityMax];
+  const Threshold = { 3: 306, 8: 834 }[capacityMax];
   expect(alarm("connections")).toMatchObject({ MetricName: "DatabaseConnections", Threshold });
   expect(migrator.FunctionName).toBe(`colophon-${name}-ops-migrate-on-deploy`);
 });
