@@ -200,21 +200,25 @@ $$;
 function replaceBag(table: string, owner: string, names: readonly string[]): string {
   const all = names.join(", ");
   return `
-      delete from ${table}
-      where
-        ${owner} = any(changed)
-        and id in (
-          select id
-          from (
-            select *, row_number() over (partition by ${all} order by id) as copy
-            from unnest(stored)
-          ) as element
-          where (${all}, copy) not in (
-            select ${all}, row_number() over same
-            from unnest(requested)
-            window same as (partition by ${all})
-          )
-        );
+      if stored <> '{}' then
+        delete from ${table}
+        where
+          ${owner} = any(changed)
+          and id in (
+            select id
+            from (
+              select *, row_number() over (
+                partition by ${all} order by id
+              ) as copy
+              from unnest(stored)
+            ) as element
+            where (${all}, copy) not in (
+              select ${all}, row_number() over same
+              from unnest(requested)
+              window same as (partition by ${all})
+            )
+          );
+      end if;
       insert into ${table} (${all})
       select ${all}
       from (
@@ -236,10 +240,12 @@ function replaceKeyed(table: string, owner: string, key: string, names: readonly
   const all = names.join(", ");
   const others = names.filter((name) => name !== owner && name !== key);
   return `
-      delete from ${table}
-      where
-        ${owner} = any(changed)
-        and (${owner}, ${key}) not in (select ${owner}, ${key} from unnest(requested));
+      if stored <> '{}' then
+        delete from ${table}
+        where
+          ${owner} = any(changed)
+          and (${owner}, ${key}) not in (select ${owner}, ${key} from unnest(requested));
+      end if;
       insert into ${table} (${all})
       select ${all} from unnest(requested)
       except

@@ -82,21 +82,25 @@ create function replace_publisher_aliases(lines import_line[], records jsonb) re
       group by publisher_id
     );
     if changed <> '{}' then
-      delete from publisher_aliases
-      where
-        publisher_id = any(changed)
-        and id in (
-          select id
-          from (
-            select *, row_number() over (partition by publisher_id, title, language order by id) as copy
-            from unnest(stored)
-          ) as element
-          where (publisher_id, title, language, copy) not in (
-            select publisher_id, title, language, row_number() over same
-            from unnest(requested)
-            window same as (partition by publisher_id, title, language)
-          )
-        );
+      if stored <> '{}' then
+        delete from publisher_aliases
+        where
+          publisher_id = any(changed)
+          and id in (
+            select id
+            from (
+              select *, row_number() over (
+                partition by publisher_id, title, language order by id
+              ) as copy
+              from unnest(stored)
+            ) as element
+            where (publisher_id, title, language, copy) not in (
+              select publisher_id, title, language, row_number() over same
+              from unnest(requested)
+              window same as (partition by publisher_id, title, language)
+            )
+          );
+      end if;
       insert into publisher_aliases (publisher_id, title, language)
       select publisher_id, title, language
       from (
@@ -159,21 +163,25 @@ create function replace_publisher_descriptions(lines import_line[], records json
       group by publisher_id
     );
     if changed <> '{}' then
-      delete from publisher_descriptions
-      where
-        publisher_id = any(changed)
-        and id in (
-          select id
-          from (
-            select *, row_number() over (partition by publisher_id, language, description, source order by id) as copy
-            from unnest(stored)
-          ) as element
-          where (publisher_id, language, description, source, copy) not in (
-            select publisher_id, language, description, source, row_number() over same
-            from unnest(requested)
-            window same as (partition by publisher_id, language, description, source)
-          )
-        );
+      if stored <> '{}' then
+        delete from publisher_descriptions
+        where
+          publisher_id = any(changed)
+          and id in (
+            select id
+            from (
+              select *, row_number() over (
+                partition by publisher_id, language, description, source order by id
+              ) as copy
+              from unnest(stored)
+            ) as element
+            where (publisher_id, language, description, source, copy) not in (
+              select publisher_id, language, description, source, row_number() over same
+              from unnest(requested)
+              window same as (partition by publisher_id, language, description, source)
+            )
+          );
+      end if;
       insert into publisher_descriptions (publisher_id, language, description, source)
       select publisher_id, language, description, source
       from (
@@ -350,10 +358,12 @@ create function replace_contributor_links(lines import_line[], records jsonb) re
       group by contributor_id
     );
     if changed <> '{}' then
-      delete from contributor_links
-      where
-        contributor_id = any(changed)
-        and (contributor_id, position) not in (select contributor_id, position from unnest(requested));
+      if stored <> '{}' then
+        delete from contributor_links
+        where
+          contributor_id = any(changed)
+          and (contributor_id, position) not in (select contributor_id, position from unnest(requested));
+      end if;
       insert into contributor_links (contributor_id, url, position)
       select contributor_id, url, position from unnest(requested)
       except
@@ -408,21 +418,25 @@ create function replace_contributor_aliases(lines import_line[], records jsonb) 
       group by contributor_id
     );
     if changed <> '{}' then
-      delete from contributor_aliases
-      where
-        contributor_id = any(changed)
-        and id in (
-          select id
-          from (
-            select *, row_number() over (partition by contributor_id, name order by id) as copy
-            from unnest(stored)
-          ) as element
-          where (contributor_id, name, copy) not in (
-            select contributor_id, name, row_number() over same
-            from unnest(requested)
-            window same as (partition by contributor_id, name)
-          )
-        );
+      if stored <> '{}' then
+        delete from contributor_aliases
+        where
+          contributor_id = any(changed)
+          and id in (
+            select id
+            from (
+              select *, row_number() over (
+                partition by contributor_id, name order by id
+              ) as copy
+              from unnest(stored)
+            ) as element
+            where (contributor_id, name, copy) not in (
+              select contributor_id, name, row_number() over same
+              from unnest(requested)
+              window same as (partition by contributor_id, name)
+            )
+          );
+      end if;
       insert into contributor_aliases (contributor_id, name)
       select contributor_id, name
       from (
@@ -485,21 +499,25 @@ create function replace_contributor_descriptions(lines import_line[], records js
       group by contributor_id
     );
     if changed <> '{}' then
-      delete from contributor_descriptions
-      where
-        contributor_id = any(changed)
-        and id in (
-          select id
-          from (
-            select *, row_number() over (partition by contributor_id, language, description, source order by id) as copy
-            from unnest(stored)
-          ) as element
-          where (contributor_id, language, description, source, copy) not in (
-            select contributor_id, language, description, source, row_number() over same
-            from unnest(requested)
-            window same as (partition by contributor_id, language, description, source)
-          )
-        );
+      if stored <> '{}' then
+        delete from contributor_descriptions
+        where
+          contributor_id = any(changed)
+          and id in (
+            select id
+            from (
+              select *, row_number() over (
+                partition by contributor_id, language, description, source order by id
+              ) as copy
+              from unnest(stored)
+            ) as element
+            where (contributor_id, language, description, source, copy) not in (
+              select contributor_id, language, description, source, row_number() over same
+              from unnest(requested)
+              window same as (partition by contributor_id, language, description, source)
+            )
+          );
+      end if;
       insert into contributor_descriptions (contributor_id, language, description, source)
       select contributor_id, language, description, source
       from (
@@ -694,10 +712,12 @@ create function replace_series_tags(lines import_line[], records jsonb) returns 
       group by series_id
     );
     if changed <> '{}' then
-      delete from series_tags
-      where
-        series_id = any(changed)
-        and (series_id, tag_id) not in (select series_id, tag_id from unnest(requested));
+      if stored <> '{}' then
+        delete from series_tags
+        where
+          series_id = any(changed)
+          and (series_id, tag_id) not in (select series_id, tag_id from unnest(requested));
+      end if;
       insert into series_tags (series_id, tag_id)
       select series_id, tag_id from unnest(requested)
       except
@@ -750,21 +770,25 @@ create function replace_series_aliases(lines import_line[], records jsonb) retur
       group by series_id
     );
     if changed <> '{}' then
-      delete from series_aliases
-      where
-        series_id = any(changed)
-        and id in (
-          select id
-          from (
-            select *, row_number() over (partition by series_id, name, language order by id) as copy
-            from unnest(stored)
-          ) as element
-          where (series_id, name, language, copy) not in (
-            select series_id, name, language, row_number() over same
-            from unnest(requested)
-            window same as (partition by series_id, name, language)
-          )
-        );
+      if stored <> '{}' then
+        delete from series_aliases
+        where
+          series_id = any(changed)
+          and id in (
+            select id
+            from (
+              select *, row_number() over (
+                partition by series_id, name, language order by id
+              ) as copy
+              from unnest(stored)
+            ) as element
+            where (series_id, name, language, copy) not in (
+              select series_id, name, language, row_number() over same
+              from unnest(requested)
+              window same as (partition by series_id, name, language)
+            )
+          );
+      end if;
       insert into series_aliases (series_id, name, language)
       select series_id, name, language
       from (
@@ -827,21 +851,25 @@ create function replace_series_descriptions(lines import_line[], records jsonb) 
       group by series_id
     );
     if changed <> '{}' then
-      delete from series_descriptions
-      where
-        series_id = any(changed)
-        and id in (
-          select id
-          from (
-            select *, row_number() over (partition by series_id, language, description order by id) as copy
-            from unnest(stored)
-          ) as element
-          where (series_id, language, description, copy) not in (
-            select series_id, language, description, row_number() over same
-            from unnest(requested)
-            window same as (partition by series_id, language, description)
-          )
-        );
+      if stored <> '{}' then
+        delete from series_descriptions
+        where
+          series_id = any(changed)
+          and id in (
+            select id
+            from (
+              select *, row_number() over (
+                partition by series_id, language, description order by id
+              ) as copy
+              from unnest(stored)
+            ) as element
+            where (series_id, language, description, copy) not in (
+              select series_id, language, description, row_number() over same
+              from unnest(requested)
+              window same as (partition by series_id, language, description)
+            )
+          );
+      end if;
       insert into series_descriptions (series_id, language, description)
       select series_id, language, description
       from (
@@ -903,10 +931,12 @@ create function replace_volumes(lines import_line[], records jsonb) returns bigi
       group by series_id
     );
     if changed <> '{}' then
-      delete from volumes
-      where
-        series_id = any(changed)
-        and (series_id, number) not in (select series_id, number from unnest(requested));
+      if stored <> '{}' then
+        delete from volumes
+        where
+          series_id = any(changed)
+          and (series_id, number) not in (select series_id, number from unnest(requested));
+      end if;
       insert into volumes (series_id, number, cover, aspect_ratio, nsfw, nsfw18)
       select series_id, number, cover, aspect_ratio, nsfw, nsfw18 from unnest(requested)
       except
@@ -961,10 +991,12 @@ create function replace_series_contributors(lines import_line[], records jsonb) 
       group by series_id
     );
     if changed <> '{}' then
-      delete from series_contributors
-      where
-        series_id = any(changed)
-        and (series_id, contributor_id) not in (select series_id, contributor_id from unnest(requested));
+      if stored <> '{}' then
+        delete from series_contributors
+        where
+          series_id = any(changed)
+          and (series_id, contributor_id) not in (select series_id, contributor_id from unnest(requested));
+      end if;
       insert into series_contributors (series_id, contributor_id, role)
       select series_id, contributor_id, role from unnest(requested)
       except
@@ -1019,10 +1051,12 @@ create function replace_series_publishers(lines import_line[], records jsonb) re
       group by series_id
     );
     if changed <> '{}' then
-      delete from series_publishers
-      where
-        series_id = any(changed)
-        and (series_id, publisher_id) not in (select series_id, publisher_id from unnest(requested));
+      if stored <> '{}' then
+        delete from series_publishers
+        where
+          series_id = any(changed)
+          and (series_id, publisher_id) not in (select series_id, publisher_id from unnest(requested));
+      end if;
       insert into series_publishers (series_id, publisher_id)
       select series_id, publisher_id from unnest(requested)
       except

@@ -9,7 +9,7 @@ create table imports (
   changed bigint not null default 0,
   refused bigint not null default 0,
   unchanged bigint generated always as (lines - added - changed - refused),
-  counts jsonb not null default '{}', -- What was added and changed, by table and by client (lib/changes/import-records.sql)
+  counts jsonb not null default '{}', -- What was added and changed, by table and by client
   refusals jsonb not null default '[]', -- The first hundred lines that were refused
   is_done boolean not null default false,
   begun_at timestamptz not null default now(),
