@@ -1,7 +1,6 @@
 import * as openid from "openid-client";
-import { normalPathOf } from "../../lib/contract/panel-path.ts";
 import { startSignIn } from "../../lib/contract/sign-in.ts";
-import { callbackOf } from "../../lib/sign-in/addresses.ts";
+import { callbackOf, pageToComeBackTo } from "../../lib/sign-in/addresses.ts";
 import { newAttempt } from "../../lib/sign-in/attempt.ts";
 import { keepAttempt } from "../../lib/sign-in/cookies.ts";
 import { serveNavigation } from "../../lib/sign-in/navigation.ts";
@@ -9,8 +8,7 @@ import { findProvider } from "../../lib/sign-in/provider.ts";
 
 /** Begins an attempt: sets its cookie, and redirects to the provider. */
 export const handler = serveNavigation(startSignIn, async ({ query, event, deadline }) => {
-  // The path as sent may be too long for a cookie: `/a/../a/../…`.
-  const to = normalPathOf(query.to ?? "") ?? "";
+  const to = query.to ? pageToComeBackTo(query.to) : "";
   const [provider, attempt] = await Promise.all([findProvider(), newAttempt(to, deadline)]);
   const address = openid.buildAuthorizationUrl(provider, {
     redirect_uri: callbackOf(event),

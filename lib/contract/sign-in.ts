@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { noSignIn } from "./errors.ts";
-import { panelPath } from "./panel-path.ts";
 
 /* Signing in (README.md, "Beyond the interface"). */
 
@@ -10,7 +9,7 @@ const missing = { 503: noSignIn } as const;
 export const startSignIn = declare("GET /sign-in", {
   summary: "Sends the browser to the provider, where people sign in",
   needsSignIn: true,
-  query: { to: z.optional(panelPath) },
+  query: { to: z.optional(z.string()) },
   response: { redirect: "The provider's page" },
   errors: missing,
 });

@@ -1,6 +1,10 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
+import { invalidParameter } from "../contract/errors.ts";
 import { finishSignIn, startSignIn } from "../contract/sign-in.ts";
 import { headerOf } from "../http/headers.ts";
+import { invalidParameters } from "../http/invalid-parameters.ts";
+import { ContractError } from "../http/response.ts";
+import { pathOnPanel } from "./panel-path.ts";
 
 /** The page to which users come back. */
 const panel = process.env.SIGN_IN_PANEL ?? "";
@@ -26,5 +30,18 @@ export const callbackOf = (event: APIGatewayProxyEvent): string => apiAddressOf(
 export const beginningOf = (event: APIGatewayProxyEvent, to: string): string =>
   `${apiAddressOf(event)}${startSignIn.path}${to ? `?${new URLSearchParams({ to })}` : ""}`;
 
+/** The origin of the panel. */
+export const panelOrigin = (): string => new URL(panel).origin;
+
 /** A page of the panel by its path; without a path, the panel itself. */
-export const pageOfPanel = (to: string): string => (to ? new URL(panel).origin + to : panel);
+export const pageOfPanel = (to: string): string => (to ? panelOrigin() + to : panel);
+
+/**
+ * The path of the page that a link to `/sign-in` names.
+ * @throws {ContractError} 400 for anything but a page on the panel's origin
+ */
+export function pageToComeBackTo(to: string): string {
+  const path = pathOnPanel(to, panelOrigin());
+  if (path !== undefined) return path;
+  throw new ContractError(400, invalidParameter("to"), invalidParameters([{ name: "to", reason: "invalid" }]));
+}

@@ -14,6 +14,12 @@ const pages = {
     title: "Signing in did not work",
     text: "The attempt took longer than ten minutes, has ended before, or could not be completed. If you came back to this page, you may be signed in already.",
   },
+  /** The link to sign in names another page than one of the panel. */
+  elsewhere: {
+    status: 400,
+    title: "This link does not lead back",
+    text: "The parameter “to” of the link is the page to which you come back. It must be a path such as /users?page=2, or a URL, on $panel, of at most 1,500 characters. Signing in without it leads to the panel.",
+  },
   /** The provider, Secrets Manager or the database failed. */
   unavailable: {
     status: 503,
@@ -43,7 +49,7 @@ const style =
 export const pagePolicy = `default-src 'none'; style-src 'sha256-${hash("sha256", style, "base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** The page of a user who could not sign in. */
-export function errorPage(outcome: Outcome, beginAgain: string): { status: number; html: string } {
+export function errorPage(outcome: Outcome, beginAgain: string, panelOrigin: string): { status: number; html: string } {
   const { status, title, text } = pages[outcome];
   const html = `<!doctype html>
 <html lang="en">
@@ -53,7 +59,7 @@ export function errorPage(outcome: Outcome, beginAgain: string): { status: numbe
 <style>${style}</style>
 <main>
 <h1>${title}</h1>
-<p>${text}</p>
+<p>${text.replace("$panel", panelOrigin)}</p>
 <p><a href="${beginAgain.replaceAll("&", "&amp;").replaceAll('"', "&quot;")}">Sign in again</a></p>
 </main>
 </html>

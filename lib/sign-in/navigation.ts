@@ -2,16 +2,16 @@ import middy from "@middy/core";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { deadlineOf } from "../aws/retry.ts";
 import type { Declaration } from "../contract/declare.ts";
-import { normalPathOf } from "../contract/panel-path.ts";
 import { uncacheable } from "../http/headers.ts";
 import { type Input, inputParser } from "../http/input.ts";
 import { log, logRequests, serializeError } from "../http/log.ts";
 import { withoutTimeout } from "../http/pipeline.ts";
 import { ContractError, type Middleware, type Response } from "../http/response.ts";
-import { beginningOf } from "./addresses.ts";
+import { beginningOf, panelOrigin } from "./addresses.ts";
 import type { Attempt } from "./attempt.ts";
 import { forgetAttempt } from "./cookies.ts";
 import { errorPage, type Outcome, pagePolicy, SignInFailure } from "./failure.ts";
+import { pathOnPanel } from "./panel-path.ts";
 
 /**
  * Makes the Lambda handler of an endpoint that redirects a browser. Its errors are pages. No cache stores a response, no
@@ -49,9 +49,9 @@ const respondByPage: Middleware = {
   onError: (request) => {
     const { event, error } = request;
     const attempt = attempts.get(event);
-    const to = attempt?.to ?? normalPathOf(event.queryStringParameters?.to ?? "") ?? "";
+    const to = attempt?.to ?? pathOnPanel(event.queryStringParameters?.to ?? "", panelOrigin()) ?? "";
     const outcome = outcomeOf(error);
-    const { status, html } = errorPage(outcome, beginningOf(event, to));
+    const { status, html } = errorPage(outcome, beginningOf(event, to), panelOrigin());
     // Alarms count the field `signIn`. A `to` that leads elsewhere is no attempt.
     const reason = error instanceof SignInFailure ? { reason: error.message } : { error: serializeError(error) };
     if (!(error instanceof ContractError))
@@ -60,6 +60,7 @@ const respondByPage: Middleware = {
       statusCode: status,
       headers: {
         ...uncacheable,
+        ...(error instanceof ContractError ? error.headers : {}),
         "Content-Security-Policy": pagePolicy,
         "Content-Type": "text/html; charset=utf-8",
         ...(status === 503 ? { "Retry-After": retryAfterSeconds } : {}),
@@ -73,5 +74,5 @@ const respondByPage: Middleware = {
 
 function outcomeOf(error: unknown): Outcome {
   if (error instanceof SignInFailure) return error.outcome;
-  return error instanceof ContractError ? "invalid" : "unavailable";
+  return error instanceof ContractError ? "elsewhere" : "unavailable";
 }

@@ -38,7 +38,7 @@ const meanings: Readonly<Record<string, string>> = {
   include: "further fields to show, separated by commas.",
   lock: "`none` returns the record, and neither takes nor renews the edit lock.",
   role: "Only users with the role of this id.",
-  to: "The page of the panel to come back to: a path on its origin, such as `/users?page=2`.",
+  to: "The page of the panel to come back to: a path on its origin, such as `/users?page=2`, or a URL of that origin.",
   gender: "Any text, such as `female`.",
   type: "Any text, such as `author and artist`.",
   disambiguation:

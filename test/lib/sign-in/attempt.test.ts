@@ -3,8 +3,8 @@ import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-sec
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signInArns } from "../../../infra/local/stage/secrets.ts";
-import { normalPathOf } from "../../../lib/contract/panel-path.ts";
 import { digestOf } from "../../../lib/http/token.ts";
+import { normalPathOf, pathOnPanel } from "../../../lib/sign-in/panel-path.ts";
 import { bindingIn, comeBack, type HostileStack, startHostileStack } from "../../support/hostile-provider.ts";
 import { attemptOf, type Browser, begin, expectPage, openBrowser } from "../../support/sign-in.ts";
 import type { Stack } from "../../support/stack.ts";
@@ -123,7 +123,10 @@ const elsewhere = [
 ].map((before) => `${before}evil.example`);
 elsewhere.push(
   ...["/\r\nSet-Cookie: refreshToken=x", "/\u0000", "/\u202eevil", " /users", "HTTPS://EVIL.EXAMPLE"],
-  ...["", "@evil.example", ".evil.example", "/users"].map((after) => `https://panel.example.com${after}`),
+  ...["@evil.example", ".evil.example", ":444/users", "//evil.example", "/%2Fevil.example", "\\evil.example"].map(
+    (after) => `https://panel.example.com${after}`,
+  ),
+  ...["http://panel.example.com/users", "https://PANEL.example.com/users"],
   ...["javascript:alert(1)", "data:text/html,x", "//panel.example.com", "users", "?page=2", "#users", ".", ".."],
   ...[`/${"a".repeat(1_500)}`, `/${"é".repeat(300)}`],
 );
@@ -131,10 +134,13 @@ elsewhere.push(
 describe("The page to come back to", () => {
   it("is none that could lead elsewhere", async () => {
     for (const to of elsewhere) {
-      expect([to, normalPathOf(to)]).toEqual([to, undefined]);
+      expect([to, pathOnPanel(to, "https://panel.example.com")]).toEqual([to, undefined]);
       const response = await openBrowser().get(`${stack.url}/sign-in?to=${encodeURIComponent(to)}`);
       expect(response.headers.getSetCookie()).toEqual([]);
-      expect(await isRefused(response)).toContain(`href="${stack.url}/sign-in"`);
+      const html = await expectPage(response, 400, "This link does not lead back");
+      expect(html).toContain(`href="${stack.url}/sign-in"`);
+      expect(html).toContain("on https://panel.example.com,");
+      expect(response.headers.get("Invalid-Parameters")).toBe('to;reason="invalid"');
     }
   });
 
@@ -147,6 +153,10 @@ describe("The page to come back to", () => {
     ["/a/../b", "/b"],
     ["/@evil.example", "/@evil.example"],
     ["/#/users", "/#/users"],
+    ["https://panel.example.com", "/"],
+    ["https://panel.example.com/users?page=2#last", "/users?page=2#last"],
+    ["https://panel.example.com?page=2", "/?page=2"],
+    ["https://panel.example.com#users", "/#users"],
   ])("may be %s", async (to, location) => {
     const browser = openBrowser();
     const response = await comeBack(hostile, browser, bindingIn(await begin(stack, browser, to)));
@@ -169,7 +179,10 @@ describe("The page to come back to", () => {
     );
     fc.assert(
       fc.property(fc.array(part, { maxLength: 8 }), fc.boolean(), (parts, isPath) => {
-        const path = normalPathOf((isPath ? "/" : "") + parts.join(""));
+        const path = pathOnPanel(
+          (isPath ? "/" : "https://panel.example.com") + parts.join(""),
+          "https://panel.example.com",
+        );
         if (path === undefined) return;
         const address = `https://panel.example.com${path}`;
         expect(new URL(address).origin).toBe("https://panel.example.com");

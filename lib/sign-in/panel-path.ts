@@ -1,11 +1,16 @@
-import * as z from "zod/mini";
-import { invalid } from "./errors.ts";
-
 /** It has to fit into a cookie. */
 const pathLengthMax = 1_500;
 
-/** A page of the panel: a path on its origin, with query and fragment, which leads to no other origin. */
-export const panelPath = z.string().check(z.refine((value) => normalPathOf(value) !== undefined, invalid));
+/**
+ * The path of a page on the panel's origin, from a path or a URL, with query and fragment. Undefined for anything that
+ * could lead to another origin.
+ */
+export function pathOnPanel(to: string, origin: string): string | undefined {
+  const isUrl = to.startsWith(origin) && /^(?:[/?#]|$)/.test(to.slice(origin.length));
+  if (!isUrl) return normalPathOf(to);
+  const path = to.slice(origin.length);
+  return normalPathOf(path.startsWith("/") ? path : `/${path}`);
+}
 
 /**
  * The path as browsers would send it. Undefined for what is no path on the same origin, or what another program could
