@@ -278,12 +278,15 @@ const stageSettings = z.strictObject({
   changesRetentionDays: z.int().min(1).max(3_650),
   /** How much the ledger may grow in a day before an alarm fires. */
   ledgerGigabytesADay: z.number().positive().default(1),
-  /** How many requests API Gateway may get in five minutes before an alarm fires. */
-  requestsIn5Minutes: z.int().positive().default(100_000),
+  /**
+   * The traffic that the stage is for, in millions of requests a month, the edge's included. Alarms fire at ten times as
+   * many in an hour; and behind an edge, which keeps most from the API, at as many in five minutes.
+   */
+  millionRequestsAMonth: z.number().positive().default(100),
   /** How much CloudFront may send in an hour, images included, before an alarm fires. */
   cdnGigabytesAnHour: z.number().positive().default(20),
-  /** How many requests CloudFront may get in an hour, those for images included, before an alarm fires. */
-  cdnRequestsAnHour: z.int().positive().default(1_000_000),
+  /** Where CloudFront has edge locations; those outside the United States and Europe cost more (infra/costs.md). */
+  priceClass: z.enum(["100", "200", "all"]).default("all"),
   alarmRecipient: recipients,
 });
 

@@ -82,6 +82,7 @@ export function makeEdge(
     domain: edge.domain,
     certificateArn: edge.certificate,
     hasAlias: settings.hasAliases,
+    locations: settings.priceClass,
     webAcl,
     defaultBehavior: {
       ...shared,

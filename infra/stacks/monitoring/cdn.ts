@@ -1,6 +1,7 @@
 import { Duration, Fn, type Stack } from "aws-cdk-lib";
 import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import type { StageSettings } from "../../settings/schema.ts";
+import { cdnRequestsAnHour } from "../../settings/traffic.ts";
 import { Alarms } from "../shared/alarms.ts";
 
 /** The only region that has CloudFront's metrics. Alarms on them must be there, dashboards need not. */
@@ -89,7 +90,8 @@ const failing: Readonly<Record<DistributionName, string>> = {
  * @param stage the stack that has the distributions
  */
 export function addCdnAlarms(stack: Stack, prefix: string, settings: StageSettings, stage: Stack): void {
-  const { firewall, edge, imageCertificate, cdnGigabytesAnHour, cdnRequestsAnHour } = settings;
+  const { firewall, edge, imageCertificate, cdnGigabytesAnHour } = settings;
+  const requestsAnHour = cdnRequestsAnHour(settings);
   const ids = distributionsOf(settings).map(
     // CloudFormation reads it whenever it deploys this stack; a distribution keeps its id as long as it lives.
     (name) => [name, Fn.getStackOutput(stage.stackName, distributionOutputs[name], stage.region)] as const,
@@ -120,8 +122,8 @@ export function addCdnAlarms(stack: Stack, prefix: string, settings: StageSettin
   });
   alarms.add("cdn-requests", {
     metric: hourlySum("Requests"),
-    impact: `CloudFront got ${cdnRequestsAnHour} requests or more within an hour, for which this account pays: the website has many more visitors, or an attacker floods it. The logs of CloudFront say which addresses and URLs.`,
-    threshold: cdnRequestsAnHour,
+    impact: `CloudFront got ${requestsAnHour} requests or more within an hour, for which this account pays: the website has many more visitors, or an attacker floods it. The logs of CloudFront say which addresses and URLs.`,
+    threshold: requestsAnHour,
   });
   if (firewall) {
     // Who is blocked for minutes is a reader in trouble, or an attacker; single requests that only attackers send are neither.

@@ -3,6 +3,7 @@ import { MathExpression, Metric, Stats, TreatMissingData } from "aws-cdk-lib/aws
 import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition, type LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import { requestsIn5Minutes } from "../../settings/traffic.ts";
 import type { Stage } from "../api/stage.ts";
 import { type DistributionIds, sumOf } from "./cdn.ts";
 import { addDashboard } from "./dashboard.ts";
@@ -55,7 +56,8 @@ export function monitor(stage: Stage, props: MonitoringProps): void {
 
 function addAlarms(stage: Stage, { accessLog, smoke, ...props }: MonitoringProps): void {
   const { alarms, metrics, log: functionLog, settings } = stage;
-  const { requestsIn5Minutes, ledgerGigabytesADay } = settings;
+  const { ledgerGigabytesADay } = settings;
+  const requestsMax = requestsIn5Minutes(settings);
   // One on the rate of failures, for many requests, and one on their number, for few.
   alarms.add("failing-responses", {
     metric: metrics.failureRate.with({ period: Duration.minutes(1) }),
@@ -108,8 +110,8 @@ function addAlarms(stage: Stage, { accessLog, smoke, ...props }: MonitoringProps
   });
   alarms.add("requests", {
     metric: metrics.api("Count"),
-    impact: `API Gateway got ${requestsIn5Minutes} requests or more in five minutes, for which this account pays: an attacker floods the API, or the edge caches no more. See \`ip\` and \`route\` in the access log.`,
-    threshold: requestsIn5Minutes,
+    impact: `API Gateway got ${requestsMax} requests or more in five minutes, for which this account pays: an attacker floods the API, or the edge caches no more. See \`ip\` and \`route\` in the access log.`,
+    threshold: requestsMax,
   });
   alarms.add("functions-full", {
     // Lambda returns 429 to API Gateway when it has no concurrency left; the visitor gets 503.

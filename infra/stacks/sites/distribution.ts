@@ -1,7 +1,14 @@
 import { Stack } from "aws-cdk-lib";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
-import { Distribution, type DistributionProps, HttpVersion, SecurityPolicyProtocol } from "aws-cdk-lib/aws-cloudfront";
+import {
+  Distribution,
+  type DistributionProps,
+  HttpVersion,
+  PriceClass,
+  SecurityPolicyProtocol,
+} from "aws-cdk-lib/aws-cloudfront";
 import type { Construct } from "constructs";
+import type { StageSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 
 export interface SiteProps extends DistributionProps {
@@ -11,14 +18,22 @@ export interface SiteProps extends DistributionProps {
   /** In us-east-1, where CloudFront looks for it. */
   readonly certificateArn: string;
   readonly hasAlias: boolean;
+  /** The setting `priceClass`. */
+  readonly locations: StageSettings["priceClass"];
   /** The ARN of the web ACL of a stage with a firewall. */
   readonly webAcl: string | undefined;
 }
 
+const priceClasses = {
+  100: PriceClass.PRICE_CLASS_100,
+  200: PriceClass.PRICE_CLASS_200,
+  all: PriceClass.PRICE_CLASS_ALL,
+};
+
 /** A distribution of CloudFront for readers everywhere. */
 export function makeDistribution(
   scope: Construct,
-  { content, domain, certificateArn, hasAlias, webAcl, ...props }: SiteProps,
+  { content, domain, certificateArn, hasAlias, locations, webAcl, ...props }: SiteProps,
 ): Distribution {
   const distribution = new Distribution(scope, "Distribution", {
     // The console shows it, and operators find the distribution by it (infra/restore.md, "A lost region"). Those of the
@@ -27,6 +42,7 @@ export function makeDistribution(
     ...(hasAlias ? { domainNames: [domain] } : {}),
     certificate: Certificate.fromCertificateArn(scope, "Certificate", certificateArn),
     minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
+    priceClass: priceClasses[locations],
     httpVersion: HttpVersion.HTTP2_AND_3,
     enableLogging: true,
     ...(webAcl ? { webAclId: webAcl } : {}),

@@ -43,6 +43,7 @@ export function makeImages(
     domain: settings.imageDomain,
     certificateArn,
     hasAlias: settings.hasAliases,
+    locations: settings.priceClass,
     webAcl,
     defaultBehavior: {
       origin: S3BucketOrigin.withOriginAccessControl(bucket as IBucket, { originAccessControl }),
