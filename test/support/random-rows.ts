@@ -46,9 +46,10 @@ export const pick = <Value>(values: readonly Value[], number: number): Value | u
   values[number % values.length];
 
 /** A value of a column: one of few, so that changes meet. */
-export function valueFor({ type, parent, isNullable }: Column, number: number, idsOf: IdsOf): unknown {
+export function valueFor({ column, type, parent, isNullable }: Column, number: number, idsOf: IdsOf): unknown {
   if (isNullable && number % 5 === 0) return null;
   if (parent) return pick(idsOf(parent), number);
+  if (column === "founding_date") return `2000-01-0${1 + (number % 9)}`;
   const values: Record<string, unknown> = {
     text: `https://${number % 50}.example`,
     boolean: number % 2 === 0,
