@@ -198,8 +198,6 @@ create function merge_contributors(request request) returns outcome language plp
     select count(*) into series from gained;
 
     update former_slugs set contributor_id = kept_id where contributor_id = any(merged_ids);
-    insert into former_slugs (slug, contributor_id)
-    select slug, kept_id from contributors where id = any(merged_ids);
     update former_external_ids set contributor_id = kept_id where contributor_id = any(merged_ids);
     insert into former_external_ids (external_id, contributor_id)
     select external_id, kept_id
@@ -219,6 +217,8 @@ create function merge_contributors(request request) returns outcome language plp
     end if;
 
     delete from contributors where id = any(merged_ids);
+    -- Behind the deletion, so that an undo frees a slug before it inserts the contributor who had it.
+    insert into former_slugs (slug, contributor_id) select value ->> 'slug', kept_id from jsonb_array_elements(merged);
     perform update_rows('contributors', jsonb_build_array(jsonb_build_object(
       'key', jsonb_build_array(kept_id), 'values', filled || jsonb_build_object('version', kept.version + 1)
     )));

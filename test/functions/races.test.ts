@@ -156,7 +156,7 @@ describe("Fifty at once", () => {
 
   const additions: readonly (readonly [string, number, number, () => unknown])[] = [
     ["aliases", 200, 30, () => crypto.randomUUID()],
-    ["descriptions", 40, 6, () => ({ description: "Text", language: "English" })],
+    ["descriptions", 40, 6, () => ({ description: "Text", language: "English", source: crypto.randomUUID() })],
     ["relations", 100, 15, () => ({ relation_id: friend.id, relation_type: crypto.randomUUID() })],
   ];
   it.each(additions)("add %s to one contributor, and %i are the most", async (kind, most, each, element) => {

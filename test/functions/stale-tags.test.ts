@@ -109,7 +109,7 @@ describe("A transaction", () => {
   it("waits for no other one, nor for what empties the table", async () => {
     const rename = (transaction: Sql, edge: "min" | "max") =>
       transaction.query(
-        `update publishers set name = '${randomUUID()}' where id = (select ${edge}(id) from publishers)`,
+        `update publishers set name = name || '${randomUUID()}' where id = (select ${edge}(id) from publishers)`,
       );
     await superuser.begin(async (first) => {
       await rename(first, "min");

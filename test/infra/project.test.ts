@@ -195,9 +195,9 @@ describe("npm run new", () => {
     expect(edited).toMatchObject({ born: "1960-01-02" });
     expect((await ask("DELETE", `/admin-contributors/delete/${id}`)).status).toBe(200);
     const [deletion] = (await invoke("ops-list-changes", { limit: 1 })).changes;
-    expect(await invoke("ops-undo", { change: deletion.id })).toMatchObject({ undone: [{ skipped: [] }] });
+    expect(await invoke("ops-undo", { change: deletion.id })).toMatchObject({ undone: [{ missing: [] }] });
     expect(await detail()).toEqual(edited);
-    expect(await invoke("ops-undo", { change: change.id })).toMatchObject({ undone: [{ skipped: [] }] });
+    expect(await invoke("ops-undo", { change: change.id })).toMatchObject({ undone: [{ missing: [] }] });
     expect(await detail()).toEqual({ ...edited, born: null });
   });
 

@@ -155,7 +155,9 @@ const differing: Readonly<Record<string, () => Promise<readonly [change: number,
       modified_descriptions: [{ id: description, description: "Longest", language: "German" }],
     });
     const renaming = await bySql("update contributor_aliases set name = 'Renamed' where id = $1", five);
-    const moving = await bySql("update contributor_relations set contributor_id = relation_id where id = $1", relation);
+    const other = await aContributor(stack.sql);
+    const move = "update contributor_relations set contributor_id = $2 where id = $1";
+    const moving = await bySql(move, relation, other.id);
     const record = `contributor/${id}`;
     return [
       first,
@@ -163,7 +165,7 @@ const differing: Readonly<Record<string, () => Promise<readonly [change: number,
       [record, `alias ${four}`, null, second],
       [record, `alias ${five}`, { name: "Renamed" }, renaming],
       [record, `description ${description}`, { description: "Longest" }, second],
-      [record, `relation ${relation}`, { contributor_id: friend.id }, moving],
+      [record, `relation ${relation}`, { contributor_id: other.id }, moving],
     ];
   },
   "a value that was changed back": async () => {

@@ -89,8 +89,8 @@ it.each<[string, () => Promise<unknown>, string]>([
   ["ENOENT of a program", async () => (await once(spawn("/none"), "error"))[0], "There is no program /none"],
   [
     "ENOENT of a new directory",
-    () => mkdir("/proc/nowhere/new", { recursive: true }),
-    "The directory /proc/nowhere/new cannot be made: its file system may be read-only",
+    async () => Object.assign(systemError("ENOENT"), { syscall: "mkdir" }),
+    "The directory /some/file cannot be made: its file system may be read-only",
   ],
   ["EEXIST", () => mkdir("infra"), "infra exists already"],
   ["EISDIR", () => readFile("infra"), "The path is a directory, not a file"],

@@ -80,7 +80,9 @@ const declarationOf = (name: string) =>
 function mayTransact(name: string): boolean {
   const response = declarationOf(name)?.response;
   if (response) return "record" in response || "list" in response;
-  return /^ops-(export|import|list-changes|undo|migrate|migrate-on-deploy|rotate-password)$/.test(name);
+  return /^ops-(export|import|list-changes|merge-contributors|undo|migrate|migrate-on-deploy|rotate-password)$/.test(
+    name,
+  );
 }
 
 /** What has no use for the database, or another one, and may do this instead. */
