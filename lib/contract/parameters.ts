@@ -111,7 +111,8 @@ export const order = <const Orders extends readonly [string, ...string[]]>(...or
 export const catalogueOrder = z.enum(["name-asc", "name-desc", "added-asc", "added-desc"]);
 export const contributorOrders = ["name-asc", "name-desc", "sort-name-asc", "sort-name-desc"] as const;
 /** A letter of any script, or # for all that is none. */
-export const letter = z.optional(z.string().check(z.regex(/^(#|\p{L}\p{M}*)$/u), z.maxLength(nameLengthMax)));
+export const letterText = z.string().check(z.regex(/^(#|\p{L}\p{M}*)$/u), z.maxLength(nameLengthMax));
+export const letter = z.optional(letterText);
 /** Fields that a response has only on request, separated by commas. */
 export const include = <const Words extends readonly [string, ...string[]]>(...words: Words) =>
   z.optional(

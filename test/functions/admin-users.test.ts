@@ -29,7 +29,7 @@ async function aWholeUser(username: string) {
   await give(sql, { id }, role, bare);
   await sql`update roles set description = null where id = ${bare.id}`;
   await sql`
-    update users set age_verified = true, image = 'users/whole.webp', registered = '2026-11-20 12:15:00.123987+02'
+    update users set age_verified = true, image = ${`profiles/whole-${id}.webp`}, registered = '2026-11-20 12:15:00.123987+02'
     where id = ${id}
   `;
   return {
@@ -37,7 +37,7 @@ async function aWholeUser(username: string) {
     slug: username.toLowerCase().replace(" ", "-"),
     username,
     age_verified: true,
-    profile_image: `${imageBaseUrl}/users/whole.webp`,
+    profile_image: `${imageBaseUrl}/profiles/whole-${id}.webp`,
     registered: "2026-11-20T10:15:00.123Z",
     roles: [
       { ...role, description: "Made for a test" },

@@ -129,7 +129,7 @@ describe("npm run new", () => {
     await edit("lib/migrations/tables/all.ts", ['  "11-roles",\n', '$&  "12-born",\n']);
     await edit(
       "lib/contract/admin-contributors.ts",
-      ["  bodyId,\n", "$&  date,\n"],
+      ["  contributorOrders,\n", "$&  date,\n"],
       ["  search,\n", "$&  withDefault,\n"],
       ["    links: list(linkOrObject, linksMax),\n", "$&    born: withDefault(date, null),\n"],
     );

@@ -43,6 +43,14 @@ const ends = `[\\s${rangesOf(characters.pasted)}]*`;
 const joiners = joinersInPlace((each) => `[${rangesOf(each)}]`);
 const visibleName = `^${ends}[^\\s${unseen}]([^${unseen}]|${joiners})*${ends}$`;
 
+/**
+ * # or a letter of Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari, Thai, kana, Han or Hangul. The service accepts those
+ * of all scripts.
+ */
+export const letterPattern =
+  "^[#A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u0391-\\u03a1\\u03a3-\\u03c9\\u0400-\\u0481\\u05d0-\\u05ea\\u0621-\\u064a" +
+  "\\u0904-\\u0939\\u0e01-\\u0e30\\u3041-\\u3096\\u30a1-\\u30fa\\u4e00-\\u9fa5\\uac00-\\ud7a3]$";
+
 /** What the declarations check. Many tools cannot read such patterns, of 7,000 characters and with some beyond U+FFFF. */
 export const exactNames = { Name: visibleName, PossibleName: `${visibleName}|^[\\s${unseen}]*$` };
 

@@ -134,7 +134,13 @@ export function parametersOf(declaration: Declaration) {
 }
 
 /** Values of parameters that a sample event leaves out. */
-const usualSamples: Readonly<Record<string, string>> = { client: "1", lang: "English", role: "2", search: "a" };
+const usualSamples: Readonly<Record<string, string>> = {
+  client: "1",
+  lang: "English",
+  letter: "U",
+  role: "2",
+  search: "a",
+};
 
 /** Of words the first, or all of them with commas between them. */
 function sampleOf(schema: z.ZodMiniType): unknown {

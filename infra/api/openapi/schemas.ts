@@ -2,10 +2,10 @@ import * as z from "zod/mini";
 import type { Declaration, ResponseName } from "../../../lib/contract/declare.ts";
 import * as elements from "../../../lib/contract/elements.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { image, name, nameOrEmpty, pathId, pathInteger } from "../../../lib/contract/parameters.ts";
+import { image, letterText, name, nameOrEmpty, pathId, pathInteger } from "../../../lib/contract/parameters.ts";
 import { responseSchema } from "../../../lib/contract/response-schema.ts";
 import * as responses from "../../../lib/contract/responses.ts";
-import { base64, nameSchemas, unfit } from "./patterns.ts";
+import { base64, letterPattern, nameSchemas, unfit } from "./patterns.ts";
 
 /** JSON Schema 2020-12, as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -63,6 +63,7 @@ export function parameterSchema(schema: z.ZodMiniType): JsonSchema {
   if (output.type === "array") return { type: "string", pattern: wordsOf(output) };
   return inputSchema(schema, (context) => {
     restrictText(context, "\\u0000");
+    if (context.zodSchema === letterText) context.jsonSchema.pattern = letterPattern;
     const isId = context.zodSchema === pathInteger || context.zodSchema === pathId;
     if (isId) replace(context.jsonSchema, { type: "integer", format: "int64" });
   });

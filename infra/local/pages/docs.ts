@@ -14,7 +14,8 @@ export function docs(signIn: ReferenceOptions["signIn"], origin?: string): PageH
   const document = readFileSync(documentFile, "utf8");
   return async ({ method, url = "", headers }, response) => {
     const path = method === "GET" ? url.replace(/\?.*$/s, "") : undefined;
-    if (path === "/docs" && origin !== undefined && isOtherName(headers.host, origin))
+    if (path === "/") response.writeHead(302, { Location: "/docs" }).end();
+    else if (path === "/docs" && origin !== undefined && isOtherName(headers.host, origin))
       response.writeHead(302, { Location: `${origin}/docs` }).end();
     else if (path === "/docs") {
       const policy = "frame-ancestors 'none'";

@@ -23,7 +23,7 @@ export async function fill(databaseUrl: string, sql: Sql): Promise<void> {
     insert into publisher_descriptions (publisher_id, language, description)
     select id, 'English', 'About ' || id from publishers;
     insert into publisher_relations (publisher_id, relation_id, type)
-    select id, (select min(id) from publishers), 'imprint' from publishers;
+    select id, (select min(id) from publishers), 'imprint' from publishers where id > (select min(id) from publishers);
     insert into series_aliases (series_id, name, language) select id, 'Alias ' || id, 'English' from series;
     insert into series_descriptions (series_id, description, language) select id, 'About ' || id, 'English' from series;
     insert into tags (name) select 'Tag ' || n from generate_series(1, 20) as n;

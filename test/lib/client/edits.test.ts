@@ -66,12 +66,19 @@ const touches: Record<string, (form: Form, seed: number) => void> = {
   "remove aliases": ({ aliases }, seed) => remove(aliases, seed),
   "rename an alias": ({ aliases }, seed) => modify(aliases, seed, { name: nameOf(seed) }),
   "add a description": ({ descriptions }, seed) =>
-    add(descriptions, { description: pick(texts, seed), language: "English", source: pick(lines, seed) }),
+    add(descriptions, { description: pick(texts, seed), language: "English", source: nameOf(seed) }),
   "remove descriptions": ({ descriptions }, seed) => remove(descriptions, seed),
   "describe otherwise": ({ descriptions }, seed) =>
-    modify(descriptions, seed >> 2, {
-      [pick(["description", "language", "source"], seed)]: pick(["Text", "French", "Klingon", "two\nlines"], seed >> 4),
-    }),
+    // A record has one description of a language and source.
+    modify(
+      descriptions,
+      seed >> 2,
+      seed % 3 === 2
+        ? { source: nameOf(seed) }
+        : {
+            [pick(["description", "language"], seed % 3)]: pick(["Text", "French", "Klingon", "two\nlines"], seed >> 4),
+          },
+    ),
   "add a relation": ({ relations }, seed) =>
     void relations.push({ relation_id: pick(others, seed), relation_type: nameOf(seed) } as Form["relations"][0]),
   "remove relations": ({ relations }, seed) => remove(relations, seed),

@@ -84,7 +84,7 @@ describe("The images of the demo data", () => {
     await store();
 
     expect(await types()).toEqual([404, 404]);
-    expect(await undo(stack, { change: removal, dryRun: true })).toMatchObject({ undone: [{ skipped: [] }] });
+    expect(await undo(stack, { change: removal, dryRun: true })).toMatchObject({ undone: [{ missing: [] }] });
     await undone(stack, removal);
     expect(await types()).toEqual(["image/svg+xml", "image/svg+xml"]);
     expect(await stack.keys()).toEqual(stored);
