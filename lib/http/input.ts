@@ -39,8 +39,9 @@ type InputFault = Fault & { readonly isOfRequired: boolean };
 export function inputParser<D extends Declaration>(declaration: D): (event: APIGatewayProxyEvent) => Input<D>;
 export function inputParser(declaration: Declaration): (event: APIGatewayProxyEvent) => Input<Declaration> {
   const { parameters = {}, body, mergePatch } = declaration;
+  const queryShape = queryOf(declaration);
   const parsePath = parser(parameters);
-  const parseQuery = parser(queryOf(declaration), "query");
+  const parseQuery = parser(queryShape, "query");
   const parseWhole = parser(body ?? {});
   const parseBody = (event: APIGatewayProxyEvent, isStrict: boolean): Part => {
     if (!body) return { data: {} };
@@ -54,7 +55,7 @@ export function inputParser(declaration: Declaration): (event: APIGatewayProxyEv
     const isStrict = prefersStrict(event);
     const names = isStrict ? Object.keys(event.queryStringParameters ?? {}) : [];
     const path = parsePath(event.pathParameters ?? {});
-    const query = withUndeclared(parseQuery(queryParametersOf(event)), names, queryOf(declaration));
+    const query = withUndeclared(parseQuery(queryParametersOf(event)), names, queryShape);
     const content = parseBody(event, isStrict);
     const headers = headersOf(event, declaration);
     if ("data" in path && "data" in query && "data" in content && "data" in headers)
