@@ -7,14 +7,14 @@ import { pageLimitMax } from "../../lib/contract/parameters.ts";
  * reader takes. On a stage with an edge the edge sends them to paths of their own, so that pages are never behind them.
  */
 
-/** A `limit` with more digits counts as a whole list. */
-const limitDigitsMax = String(pageLimitMax).length;
+/** The values of `limit` that make a page; one with more digits counts as a whole list. */
+const pageLimit = `0*[0-9]{1,${String(pageLimitMax).length}}`;
 
 /**
  * A regular expression for the query of a page. Only a plain `limit` between `&` counts, not `LIMIT`, `l%69mit` or
  * `;limit`, so that nobody sees a limit that the function does not see.
  */
-export const pageQuery = `(^|&)limit=0*[0-9]{1,${limitDigitsMax}}(&|$)`;
+export const pageQuery = `(^|&)limit=${pageLimit}(&|$)`;
 
 /** Whether it is a list that accepts `limit`. */
 export const hasPages = ({ response, query }: Declaration): boolean =>
@@ -26,7 +26,7 @@ export const wholeLists = (endpoints: readonly Declaration[]): Declaration[] =>
     .filter((each) => isPublic(each) && hasPages(each))
     .map((each) => ({ ...asWhole(each), notCacheable: true }));
 
-export const isWhole = ({ path }: Declaration): boolean => path.startsWith(wholeSegment);
+export const isWhole = ({ path }: Declaration): boolean => path.startsWith(`${wholeSegment}/`);
 
 const bundles = new Map(endpoints.map((each) => [functionName(asWhole(each)), functionName(each)]));
 
@@ -37,7 +37,7 @@ export const bundleOf = (name: string): string => bundles.get(name) ?? name;
 export const toWholeLists = `function handler(event) {
   var request = event.request;
   var limit = request.querystring.limit;
-  var isPage = limit && !limit.multiValue && /^0*[0-9]{1,${limitDigitsMax}}$/.test(limit.value);
+  var isPage = limit && !limit.multiValue && /^${pageLimit}$/.test(limit.value);
   if (!isPage && (request.method === "GET" || request.method === "HEAD")) request.uri = "${wholeSegment}" + request.uri;
   return request;
 }
