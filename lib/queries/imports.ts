@@ -3,8 +3,10 @@ import sql, { type Sql } from "sql-template-tag";
 /** Begins a dry run, which takes no locks of names (is_rolled_back, lib/migrations/tables/01-names.sql). */
 export const withoutLocks: Sql = sql`select set_config('colophon.is_rolled_back', 'on', true)`;
 
-/** How far an import has come: the byte at which the next line begins, and what came of the lines before, as JSON: the
- * counts of import-records.sql, and the report. */
+/**
+ * How far an import has come: the byte at which the next line begins, and what came of the lines before, as JSON: the
+ * counts of import-records.sql, and the report.
+ */
 export const find = (source: string): Sql => sql`
   select
     coalesce(position, 0),
