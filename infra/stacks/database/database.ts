@@ -104,11 +104,17 @@ const arnsOfAll = (stack: Stack, database: string): string =>
 const statement = "rds-data:ExecuteStatement";
 const transaction = ["rds-data:BeginTransaction", "rds-data:CommitTransaction", "rds-data:RollbackTransaction"];
 
-/** The database for a function that asks it: with the secret of its role, and no right to another secret. */
+/**
+ * The database for a function that asks it: with the secret of its role, and no right to another secret. Most functions
+ * of an API use nothing else, so they share a role for each login.
+ */
 export function databaseResource(cluster: Cluster, { name, usesTransactions }: Packaged): Resource {
   const role = databaseRoleOf(name);
   if (role === "master") throw new Error(`${name} belongs to the database's stack, since it logs in as the master`);
-  return resourceOf(cluster, cluster.secretArnOf(role), usesTransactions);
+  return {
+    ...resourceOf(cluster, cluster.secretArnOf(role), usesTransactions),
+    role: `${secretId(role).replace("Secret", "")}${usesTransactions ? "Paging" : ""}Role`,
+  };
 }
 
 const reading = "secretsmanager:GetSecretValue";

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
-import { Duration } from "aws-cdk-lib";
-import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Duration, Stack } from "aws-cdk-lib";
+import { type Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import * as lambda from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
@@ -14,6 +14,8 @@ import { makeRole, type Policies } from "./role.ts";
 export interface Resource {
   readonly variables?: Readonly<Record<string, string>>;
   readonly policies?: Policies;
+  /** The role of all functions in a stack that use this resource and no other. Without it each has its own. */
+  readonly role?: string;
 }
 
 /** Some resources depend on what a function does with them. */
@@ -44,9 +46,21 @@ const leastInMegabytes = 512;
 export const wholeCpuInMegabytes = 1_769;
 
 /**
- * A Lambda function with a role of its own, which may write the log and use the given resources, and nothing else. So
- * the role has no managed policy, and the function does not trace: `xray:PutTraceSegments` has to be allowed on all
- * resources. API Gateway traces each request, including the time in the function.
+ * The role of a function. Older versions keep it, so its id depends on no right that the next release may add: a
+ * function that needs more gets a role of its own, and the shared one stays.
+ */
+function roleOf(scope: Construct, resources: readonly Resource[], policies: Policies): Role {
+  const [only, another] = resources.filter((each) => each.policies);
+  const isShared = only?.role !== undefined && !another;
+  const [owner, id] = isShared ? [Stack.of(scope), only.role] : [scope, "Role"];
+  const existing = owner.node.tryFindChild(id) as Role | undefined;
+  return existing ?? makeRole(owner, id, new ServicePrincipal("lambda.amazonaws.com"), policies);
+}
+
+/**
+ * A Lambda function whose role may write the log and use the given resources, and nothing else. So the role has no
+ * managed policy, and the function does not trace: `xray:PutTraceSegments` has to be allowed on all resources. API
+ * Gateway traces each request, including the time in the function.
  */
 export function makeFunction(scope: Construct, props: FunctionProps): lambda.Function {
   const { prefix, packaged, name = packaged.name, resources: given, concurrent, log, ...options } = props;
@@ -68,7 +82,7 @@ export function makeFunction(scope: Construct, props: FunctionProps): lambda.Fun
     // Source maps are for this machine.
     code: lambda.Code.fromAsset(dirname(packaged.file), { exclude: ["*.map"] }),
     memorySize: packaged.processesImages ? wholeCpuInMegabytes : leastInMegabytes,
-    role: makeRole(scope, "Role", new ServicePrincipal("lambda.amazonaws.com"), policies),
+    role: roleOf(scope, resources, policies),
     logGroup: log,
     ...(concurrent ? { reservedConcurrentExecutions: concurrent } : {}),
     // The functions write lines of JSON, which Lambda must not wrap; Logs Insights finds their fields.
