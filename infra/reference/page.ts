@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { strictHandling } from "../../lib/contract/headers.ts";
 
 /**
  * Scalar's script, the only one that the page loads. `@scalar/api-reference` has it, too, among 270 packages; the plugin
@@ -15,7 +16,7 @@ export const scalarFile = join(
 const style = readFileSync(join(import.meta.dirname, "page.css"), "utf8");
 
 export interface ReferenceOptions {
-  /** The path of `openapi.json` and `scalar.js`, with a slash at its end. Empty if they are beside the page. */
+  /** The path of the other files, with a slash at its end. Empty if they are beside the page. */
   readonly base: string;
   /**
    * Whether people sign in and out by this page, which is on the API's origin then. Who signs in comes back to it, unless
@@ -52,7 +53,11 @@ export function referencePage({ base, signIn, api }: ReferenceOptions): string {
 <style>${style}</style>
 </head>
 <body>${signIn ? control : ""}
-<noscript><main>This page needs JavaScript.</main></noscript>
+<noscript><main>
+<h1>Colophon: the interface</h1>
+<p>Sending requests from this page needs JavaScript. Without JavaScript, read
+<a href="${base}guide.md">the guide</a> (Markdown) and <a href="${base}openapi.json">the OpenAPI document</a> (JSON).
+</main></noscript>
 <div id="reference"></div>
 <script src="${base}scalar.js"></script>
 <script>${script}</script>
@@ -63,7 +68,7 @@ export function referencePage({ base, signIn, api }: ReferenceOptions): string {
 
 const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** In the menu beside each operation, the client's call comes after a few that Scalar writes. */
+/** In the menu beside each operation, a few that Scalar writes follow the client's call. */
 const hiddenLanguages =
   "c clojure csharp dart fsharp go http java kotlin node objc ocaml php powershell r ruby rust swift";
 
@@ -78,8 +83,9 @@ const configuration = {
   hideClientButton: true,
   documentDownloadType: "json",
   generateHeadingSlug: ({ slug }) => slug,
+  operationTitleSource: "path",
+  onBeforeRequest: ({ requestBuilder }) => requestBuilder.headers.set("Prefer", "${strictHandling}"),
   hiddenClients: Object.fromEntries("${hiddenLanguages}".split(" ").map((language) => [language, true])),
-  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
 };
 const reference = Scalar.createApiReference("#reference", configuration);
 `;

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { openApiDocument } from "../api/openapi/document.ts";
 import { runCommand, UsageError } from "../command/command.ts";
+import { referenceFiles } from "./files.ts";
 import { referencePage, scalarFile } from "./page.ts";
 
 /**
@@ -9,11 +9,11 @@ import { referencePage, scalarFile } from "./page.ts";
  * @param api the URL of the API that receives the page's requests
  */
 export async function writeReferenceSite(directory: string, api: URL): Promise<void> {
-  const servers = [{ url: api.href.replace(/\/$/, "") }];
+  const files = referenceFiles({ base: "", server: api.href.replace(/\/$/, "") });
   await mkdir(directory, { recursive: true });
   await Promise.all([
     writeFile(join(directory, "index.html"), referencePage({ base: "", api: api.origin })),
-    writeFile(join(directory, "openapi.json"), JSON.stringify({ ...openApiDocument(), servers })),
+    ...Object.entries(files).map(([name, text]) => writeFile(join(directory, name), text)),
     copyFile(scalarFile, join(directory, "scalar.js")),
   ]);
 }

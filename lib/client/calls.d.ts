@@ -289,10 +289,10 @@ export interface Deletes {
 }
 
 export interface ListAdminContributorsQuery extends PageQuery {
-  /** By default `name-asc`. */
-  order?: "name-asc" | "name-desc" | "sort-name-asc" | "sort-name-desc";
   /** The website whose catalogue is read. */
   client: number;
+  /** By default `name-asc`. */
+  order?: "name-asc" | "name-desc" | "sort-name-asc" | "sort-name-desc";
   /** Further fields to show, separated by commas. */
   include?: Selection<"type" | "public" | "client" | "disambiguation" | "sort_name">;
   /**
@@ -337,6 +337,8 @@ export interface GetContributorQuery {
 }
 
 export interface ListWorksQuery extends PageQuery {
+  /** The website whose catalogue is read. */
+  client: number;
   /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /**
@@ -344,17 +346,13 @@ export interface ListWorksQuery extends PageQuery {
    * itself. By default `English`.
    */
   user_lang?: string;
-  /** The website whose catalogue is read. */
-  client: number;
 }
 
 export interface ListContributorsQuery extends PageQuery {
-  /** Reserved; not used yet. */
-  lang?: string;
-  /** By default `name-asc`. */
-  order?: "name-asc" | "name-desc" | "sort-name-asc" | "sort-name-desc" | "added-asc" | "added-desc";
   /** The website whose catalogue is read. */
   client: number;
+  /** By default `name-asc`. */
+  order?: "name-asc" | "name-desc" | "sort-name-asc" | "sort-name-desc" | "added-asc" | "added-desc";
   /** Further fields to show, separated by commas. */
   include?: Selection<"slug" | "disambiguation" | "sort_name">;
   /**
@@ -362,6 +360,8 @@ export interface ListContributorsQuery extends PageQuery {
    * begin with none.
    */
   letter?: string;
+  /** Reserved; not used yet. */
+  lang?: string;
 }
 
 export interface ListContributorLettersQuery {
@@ -370,10 +370,10 @@ export interface ListContributorLettersQuery {
 }
 
 export interface ListPublicationsQuery extends PageQuery {
-  /** By default `name-asc`. */
-  order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /** The website whose catalogue is read. */
   client: number;
+  /** By default `name-asc`. */
+  order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /**
    * The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in
    * itself. By default `English`.
@@ -387,14 +387,14 @@ export interface GetRandomPublisherQuery {
 }
 
 export interface ListPublishersQuery extends PageQuery {
-  /** Reserved; not used yet. */
-  lang?: string;
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /**
    * Only records that are sorted under this letter of any script, regardless of case and accents; `#` for those that
    * begin with none.
    */
   letter?: string;
+  /** Reserved; not used yet. */
+  lang?: string;
 }
 
 /** Which records of a list are to be read. */

@@ -8,14 +8,17 @@ import * as extensions from "./extensions.ts";
 import * as publishers from "./publishers.ts";
 import * as signIn from "./sign-in.ts";
 
-/** Every endpoint, by its resource in the interface, or beyond it, and by the name of its declaration. */
+/**
+ * Every endpoint, by its resource in the interface, or beyond it, and by the name of its declaration. The OpenAPI document
+ * and its reference have this order: first what needs no sign-in.
+ */
 export const resources: Readonly<Record<string, Readonly<Record<string, Declaration>>>> = {
+  "Public contributors": contributors,
+  "Public publishers": publishers,
   Users: adminUsers,
   Roles: adminRoles,
   Permissions: adminPermissions,
   "Administrative contributors": adminContributors,
-  "Public contributors": contributors,
-  "Public publishers": publishers,
   "Beyond the interface": { ...extensions, ...signIn },
 };
 

@@ -6,8 +6,9 @@ import { beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 import { docs } from "../../infra/local/pages/docs.ts";
 import { loopbackOrigins } from "../../infra/local/pages/origins.ts";
+import { scalarFile } from "../../infra/reference/page.ts";
 import { writeReferenceSite } from "../../infra/reference/site.ts";
-import { resources } from "../../lib/contract/endpoints.ts";
+import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { accessibilityIssues, hasBrowser, useBrowser } from "../support/browser.ts";
 import { linkDemoUsers } from "../support/sign-in.ts";
 import { useStack } from "../support/stack.ts";
@@ -40,6 +41,10 @@ async function openPage(): Promise<void> {
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
 }
 
+/** A section or an operation, which is named by its path. */
+const inSidebar = (name: string) =>
+  page.locator("[data-sidebar-id]").getByText(name, { exact: true }).filter({ visible: true }).first();
+
 /** Tries the operation that the page shows. */
 async function sendRequest(path: string): Promise<void> {
   await page.getByRole("button", { name: new RegExp(`Test Request.*get ${path}`) }).click();
@@ -60,10 +65,46 @@ it("The reference page is sent to the host name whose cookie people get", async 
   expect(await ask("/docs")).toEqual([302, `http://localhost:${port}/docs`]);
   expect(await ask("/docs/openapi.json")).toEqual([200, null]);
   const text = await (await fetch(`${url}/docs/openapi.json`)).text();
-  expect([JSON.parse(text).servers, text.includes("localhost:3000")]).toEqual([[{ url }], false]);
+  expect(JSON.parse(text).servers).toEqual([{ url }]);
   page = docs("here", `http://localhost:${port + 1}`);
   expect(await ask("/docs")).toEqual([200, null]);
   await close();
+});
+
+it("The reference has the guide as Markdown and a summary for language models, all with their own origin", async () => {
+  const read = async (path: string) => {
+    const response = await fetch(stack.url + path);
+    return [response.status, response.headers.get("Content-Type"), await response.text()] as const;
+  };
+  const files = await Promise.all(["/docs", "/docs/openapi.json", "/docs/guide.md", "/llms.txt"].map(read));
+
+  expect(files.map(([status, type]) => [status, type])).toEqual([
+    [200, "text/html; charset=utf-8"],
+    [200, "application/json"],
+    [200, "text/markdown; charset=utf-8"],
+    [200, "text/plain; charset=utf-8"],
+  ]);
+  for (const [, , text] of files) expect(text).not.toContain("localhost:3000");
+  const [, , guide, summary] = files.map(([, , text]) => text);
+  expect(guide).toMatch(/^# Colophon\n/);
+  expect(guide).toContain(`curl '${stack.url}/contributors?client=1`);
+  expect(guide).toContain("\n## Beyond the interface\n");
+  expect(summary).toContain("(/docs/guide.md)");
+  for (const { method, path } of endpoints) expect(summary).toContain(`\`${method} ${path}\``);
+});
+
+it.each([
+  ["br", "gzip, deflate, br"],
+  ["gzip", "gzip, br;q=0"],
+  [null, "br;q=0, identity"],
+])("Files of the reference are encoded by %s for a client that accepts %s", async (encoding, accepted) => {
+  const whole = await readFile(scalarFile, "utf8");
+  const response = await fetch(`${stack.url}/docs/scalar.js`, { headers: { "Accept-Encoding": accepted } });
+  const { headers } = response;
+
+  expect([headers.get("Content-Encoding"), headers.get("Vary")]).toEqual([encoding, "Accept-Encoding"]);
+  expect(Number(headers.get("Content-Length"))).toBeLessThan(encoding ? 1_100_000 : whole.length * 2);
+  expect((await response.text()) === whole).toBe(true);
 });
 
 describe.skipIf(!hasBrowser)("The reference page", () => {
@@ -87,27 +128,60 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     expect(anchors.filter((anchor) => !headings.includes(anchor))).toEqual([]);
 
     await page.goto(`${stack.url}/docs#tag/public-contributors/GET/contributors`);
-    await page.getByRole("button", { name: "Shell Curl" }).last().click();
-    await page.getByRole("option", { name: "Client", exact: true }).click();
     await page.getByText('colophon.GET("/contributors"').first().waitFor();
+    expect(await page.getByText("curl http").count()).toBe(0);
 
     expect(requested.filter((url) => !url.startsWith(stack.url) && !url.startsWith("data:"))).toEqual([]);
     // No user is signed in.
     expect(errors).toEqual([expect.stringContaining("401 (Unauthorized)")]);
   });
 
+  it("gives a first response of the service after three clicks and less than 1 MB", async () => {
+    const session = await page.context().newCDPSession(page);
+    let bytes = 0;
+    session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    await session.send("Network.enable");
+    let preference: string | undefined;
+    page.on("request", (request) => {
+      preference = request.headers().prefer;
+    });
+
+    await page.goto(stack.url);
+    await inSidebar("/contributors").click();
+    await sendRequest("/contributors");
+    await page.getByText("200 OK").first().waitFor();
+
+    expect(requested.at(-1)).toBe(`${stack.url}/contributors?client=1`);
+    expect(preference).toBe("handling=strict");
+    expect(bytes).toBeGreaterThan(100_000);
+    expect(bytes).toBeLessThan(1_000_000);
+  });
+
+  it("links to the guide and the document without JavaScript", async () => {
+    const context = await browser().newContext({ javaScriptEnabled: false });
+    const plain = await context.newPage();
+    await plain.goto(`${stack.url}/docs`);
+    await plain.getByRole("link", { name: "the OpenAPI document" }).waitFor();
+    await plain.getByRole("link", { name: "the guide" }).click();
+    await plain.getByText("## The first request").waitFor();
+    await context.close();
+  });
+
   it("scrolls tables, and not the page, on a narrow screen, where nothing shows beside the control", async () => {
     await page.setViewportSize({ width: 390, height: 844 });
-    for (const [place, heading] of [
-      ["", "Beyond the interface"],
-      ["#tag/administrative-contributors/POST/admin-contributors/edit/{id}", "Changes a contributor, all fields"],
+    const edit = "/admin-contributors/edit/{id}";
+    for (const [place, heading, named] of [
+      ["", "Beyond the interface", ""],
+      [`#tag/administrative-contributors/POST${edit}`, "Changes a contributor, all fields", edit],
     ] as const) {
       await page.goto("about:blank");
       await page.goto(`${stack.url}/docs${place}`);
       const title = page.getByRole("heading", { name: heading }).first();
       await title.waitFor();
       // On a busy machine the page may be drawn after it was scrolled to its place.
-      const header = page.locator("#reference header", { hasText: place && heading });
+      const header = page.locator("#reference header", { hasText: named });
       await expect.poll(() => title.evaluate((it) => it.scrollIntoView()).then(() => header.isVisible())).toBe(true);
 
       expect([place, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([place, 390]);
@@ -124,7 +198,8 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
       await page.locator("#name").getByText(name).waitFor();
     };
     const expectResponse = async (status: string, text: string) => {
-      await page.getByRole("button", { name: "Shows a user" }).first().click();
+      await inSidebar("Users").click();
+      await inSidebar("/admin-users/id/{id}").click();
       await sendRequest("/admin-users/id");
       // The page has one place for the user, and an open request does not cover it.
       expect(await page.getByText("Authentication", { exact: true }).filter({ visible: true }).count()).toBe(0);
@@ -177,13 +252,17 @@ it("The reference site sends requests to the API, and loads nothing but its own 
   });
   const { url, close } = await listenToClients(server);
 
-  expect(JSON.parse(await readFile(join(directory, "openapi.json"), "utf8")).servers).toEqual([{ url: stack.url }]);
+  const read = (name: string) => readFile(join(directory, name), "utf8");
+  expect(JSON.parse(await read("openapi.json")).servers).toEqual([{ url: stack.url }]);
+  for (const name of ["index.html", "openapi.json", "guide.md", "llms.txt"])
+    expect(await read(name)).not.toContain("localhost:3000");
+  expect(await read("llms.txt")).toContain("(guide.md)");
   expect(await readFile(join(directory, "index.html"), "utf8")).not.toMatch(/local-|<select/);
   if (hasBrowser) {
     await openPage();
     await page.goto(url);
-    await page.getByRole("button", { name: "Public publishers" }).first().click();
-    await page.getByRole("button", { name: "Lists publishers" }).first().click();
+    await inSidebar("Public publishers").click();
+    await inSidebar("/publishers").click();
     await sendRequest("/publishers");
     await page.getByText("200 OK").first().waitFor();
 

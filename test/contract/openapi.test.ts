@@ -81,6 +81,23 @@ describe("The OpenAPI document", () => {
     for (const { operationId, responses } of operations) expect(Object.keys(responses), operationId).toEqual(own);
   });
 
+  it("begins with what needs no sign-in, and lists parameters that a request needs first, reserved ones last", () => {
+    const { tags } = read as { readonly tags: readonly { readonly name: string }[] };
+    expect(tags.map(({ name }) => name).filter((_, index) => index < 2)).toEqual([
+      "Public contributors",
+      "Public publishers",
+    ]);
+    expect(Object.keys(read.paths)[0]).toMatch(/^\/contributor/);
+    for (const { operationId, parameters } of operations) {
+      const query: readonly Json[] = parameters.filter((each: Json) => each.in === "query");
+      const ranks = query.map(({ name, required }) => (required ? 0 : name === "lang" ? 2 : 1));
+      expect([operationId, ranks]).toEqual([operationId, ranks.toSorted()]);
+    }
+    const list = operations.find(({ operationId }) => operationId === "listContributors");
+    const names = list?.parameters.flatMap((each: Json) => (each.in === "query" ? [each.name] : []));
+    expect([names.at(0), names.at(-1)]).toEqual(["client", "lang"]);
+  });
+
   it("marks what is beyond the interface, in a section of its own", () => {
     const beyond = /^Beyond the interface: /;
     for (const { parameters } of operations)

@@ -16,12 +16,12 @@ import { type JsonSchema, responseSchemas } from "./schemas.ts";
 const beyond = "Beyond the interface";
 
 const tags: Readonly<Record<string, string>> = {
+  "Public contributors": "Published contributors, as the website shows them.",
+  "Public publishers": "Publishing houses and their publications.",
   Users: "Accounts, their roles and profile images.",
   Roles: "Sets of permissions, which users have.",
   Permissions: "What a role can permit.",
   "Administrative contributors": "Authors, artists and similar persons, unpublished ones included.",
-  "Public contributors": "Published contributors, as the website shows them.",
-  "Public publishers": "Publishing houses and their publications.",
   [beyond]:
     "Further operations for panels. In other operations, parameters and fields beyond the interface are marked.",
 };

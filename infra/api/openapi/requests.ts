@@ -99,7 +99,7 @@ export const preference = {
 
 const descriptionOf = (name: string) => (meanings[name] ? { description: meanings[name] } : {});
 
-/** The parameters of an endpoint, with the values of its sample event as examples. */
+/** The parameters of an endpoint, with the values of its sample event as examples: first those that a request needs. */
 export function parametersOf(declaration: Declaration) {
   const event = sampleEvent(declaration);
   const read = (
@@ -125,13 +125,20 @@ export function parametersOf(declaration: Declaration) {
         example: json.type === "integer" ? Number(sample) : sample,
       };
     });
-  return [
-    ...read("path", declaration.parameters, event?.pathParameters),
+  const query = [
     ...read("query", declaration.query, event?.queryStringParameters),
     ...read("query", declaration.extensionQuery, event?.queryStringParameters, true),
+  ];
+  return [
+    ...read("path", declaration.parameters, event?.pathParameters),
+    ...query.sort((one, other) => rankOf(one) - rankOf(other)),
     ...headersOf(declaration).map((name) => ({ name, in: "header" as const, required: false, ...headers[name] })),
   ];
 }
+
+/** A parameter that requests need comes first, and one that is reserved last. */
+const rankOf = ({ name, required }: { readonly name: string; readonly required: boolean }): number =>
+  name === "lang" ? 2 : required ? 0 : 1;
 
 /** Values of parameters that a sample event leaves out. */
 const usualSamples: Readonly<Record<string, string>> = {

@@ -1,30 +1,33 @@
-import { createReadStream, readFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
-import { pipeline } from "node:stream/promises";
-import { documentFile, localServer } from "../../api/openapi/file.ts";
+import { readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PageHandler } from "../../aws-local/api-gateway/server.ts";
+import { referenceFiles } from "../../reference/files.ts";
 import { type ReferenceOptions, referencePage, scalarFile } from "../../reference/page.ts";
+import { compressions } from "./compression.ts";
 
 /**
  * Serves the reference of the interface, where people can sign in and try requests. Who signs in comes back to `origin`,
  * and cookies belong to one host name, so the page is sent there from the others of this machine.
  */
 export function docs(signIn: ReferenceOptions["signIn"], origin?: string): PageHandler {
-  const html = referencePage({ base: "/docs/", signIn, api: "'self'" });
-  const document = readFileSync(documentFile, "utf8");
-  return async ({ method, url = "", headers }, response) => {
+  const base = "/docs/";
+  const html = referencePage({ base, signIn, api: "'self'" });
+  const script = compressions(readFileSync(scalarFile));
+  return async (request, response) => {
+    const { method, url = "", headers } = request;
     const path = method === "GET" ? url.replace(/\?.*$/s, "") : undefined;
+    const send = (type: string, text: string) => sendFile(request, response, type, compressions(Buffer.from(text)));
+    const filesOf = () => referenceFiles({ base, server: `http://${headers.host}` });
     if (path === "/") response.writeHead(302, { Location: "/docs" }).end();
     else if (path === "/docs" && origin !== undefined && isOtherName(headers.host, origin))
       response.writeHead(302, { Location: `${origin}/docs` }).end();
     else if (path === "/docs") {
-      const policy = "frame-ancestors 'none'";
-      response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy });
-      response.end(html);
-    } else if (path === "/docs/openapi.json") {
-      response.writeHead(200, { "Content-Type": "application/json", "X-Content-Type-Options": "nosniff" });
-      response.end(document.replaceAll(localServer, `http://${headers.host}`));
-    } else if (path === "/docs/scalar.js") await sendFile(response, scalarFile, "text/javascript; charset=utf-8");
+      response.setHeader("Content-Security-Policy", "frame-ancestors 'none'");
+      await send("text/html; charset=utf-8", html);
+    } else if (path === "/docs/openapi.json") await send("application/json", filesOf()["openapi.json"]);
+    else if (path === "/docs/guide.md") await send("text/markdown; charset=utf-8", filesOf()["guide.md"]);
+    else if (path === "/llms.txt") await send("text/plain; charset=utf-8", filesOf()["llms.txt"]);
+    else if (path === "/docs/scalar.js") await sendFile(request, response, "text/javascript; charset=utf-8", script);
     else return false;
     return true;
   };
@@ -36,7 +39,19 @@ function isOtherName(host: string | undefined, origin: string): boolean {
   return requested?.port === own.port && requested.hostname !== own.hostname;
 }
 
-async function sendFile(response: ServerResponse, file: string, type: string): Promise<void> {
-  response.writeHead(200, { "Content-Type": type, "X-Content-Type-Options": "nosniff" });
-  await pipeline(createReadStream(file), response);
+async function sendFile(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  type: string,
+  read: ReturnType<typeof compressions>,
+): Promise<void> {
+  const { encoding, content } = await read(headers["accept-encoding"]);
+  response.writeHead(200, {
+    "Content-Type": type,
+    "Content-Length": content.length,
+    ...(encoding && { "Content-Encoding": encoding }),
+    Vary: "Accept-Encoding",
+    "X-Content-Type-Options": "nosniff",
+  });
+  response.end(content);
 }
