@@ -33,6 +33,11 @@ const varieties =
   "ar-001 de-AT de-CH en-AU en-CA en-GB en-US es-419 es-ES es-MX fa-AF fr-CA fr-CH nl-BE pt-BR pt-PT ro-MD sr-Latn sr-ME " +
   "sw-CD zh-Hans zh-Hant";
 
+/** Macrolanguages of ISO 639-3, each in front of the languages of it that ICU tells apart. */
+const macrolanguages =
+  "ak fat tw|ar aeb arq ars ary arz shu|chm mrj|cr crj crk crl crm csw|doi xnr|et vro|hmn hnj|iu ikt|ku ckb sdh|lv ltg|" +
+  "ms id min|no nb nn|oj ojb ojc ojs ojw|qu qug|sq aln|zh gan hak hsn lzh nan wuu yue";
+
 const scripts = "Adlm Arab Beng Cyrl Deva Guru Hans Hant Hebr Jpan Kore Latn Mong Mtei Nkoo Olck Orkh Telu Tfng Vaii";
 
 /** The English name of the language that a text names; a name that is not known stays as it is. */
@@ -47,7 +52,8 @@ export const languageCode = (name: string): string => (isEnglish(name) ? "en" : 
 
 /**
  * The languages of which a reader wants the first that there is: the one that the text names, the same in its script, the
- * language alone, what is usually meant by that (Brazilian Portuguese by Portuguese), and English.
+ * language alone, its macrolanguage (Norwegian of Nynorsk), what is usually meant by that (Brazilian Portuguese by
+ * Portuguese, Bokmål by Norwegian), and English.
  */
 export function languagesFor(text: string): readonly string[] {
   const fallback = [english, "American English"];
@@ -55,10 +61,12 @@ export function languagesFor(text: string): readonly string[] {
   const tag = tagOf(text);
   if (tag === undefined) return [text, ...fallback];
   const { language, script } = new Intl.Locale(maximal(tag));
-  const inScript = script ? [`${language}-${script}`] : [];
-  const isUsual = (each: string) => maximal(each) === maximal(language);
-  const others = inScript.filter((each) => !isUsual(each)).map(shortest);
-  const chosen = [tag, ...others, language, ...varietiesOf(language).filter(isUsual)];
+  const wider = [language, ...macrolanguagesOf(language)];
+  const inScript = (each: string) => {
+    const written = script ? `${each}-${script}` : each;
+    return maximal(written) === maximal(each) ? [each] : [shortest(written), each];
+  };
+  const chosen = [tag, ...wider.flatMap(inScript), ...wider.flatMap(usualOf)];
   return [...new Set([...chosen.map(nameOf), ...fallback])];
 }
 
@@ -78,6 +86,16 @@ function nameOf(tag: string): string {
 const maximal = (tag: string) => new Intl.Locale(tag).maximize().baseName;
 
 const varietiesOf = (language: string) => varieties.split(" ").filter((variety) => variety.startsWith(`${language}-`));
+
+const macrolanguagesOf = (language: string) =>
+  macrolanguages.split("|").flatMap((group) => {
+    const [macrolanguage = "", ...languages] = group.split(" ");
+    return languages.includes(language) ? [macrolanguage] : [];
+  });
+
+/** What is usually meant by a language. Who reads Norwegian reads both kinds of it. */
+const usualOf = (language: string): readonly string[] =>
+  language === "no" ? ["nb", "nn"] : varietiesOf(language).filter((variety) => maximal(variety) === maximal(language));
 
 /** The tag without what goes without saying: `de` for de-DE, `zh-Hant` for zh-Hant-TW. A variety keeps its name. */
 function shortest(tag: string): string {

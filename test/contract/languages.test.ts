@@ -52,6 +52,12 @@ describe("A language", () => {
     ["zh", "Chinese, Simplified Chinese"],
     ["pt-PT", "European Portuguese, Portuguese, Brazilian Portuguese"],
     ["sr-Latn-RS", "Serbian (Latin), Serbian"],
+    ["nn", "Norwegian Nynorsk, Norwegian, Norwegian Bokmål"],
+    ["nb-NO", "Norwegian Bokmål, Norwegian, Norwegian Nynorsk"],
+    ["no", "Norwegian, Norwegian Bokmål, Norwegian Nynorsk"],
+    ["yue", "Cantonese, Traditional Chinese, Chinese, Simplified Chinese"],
+    ["arz", "Egyptian Arabic, Arabic"],
+    ["ckb", "Central Kurdish, Kurdish (Arabic), Kurdish"],
     ["Klingonese", "Klingonese"],
   ])("%s is read as the first there is of %s, and English", (text, names) => {
     expect(languagesFor(text).join(", ")).toBe(`${names}, English, American English`);
