@@ -65,7 +65,7 @@ export interface Reads<Include = undefined> {
   "/contributor/works/{id}": Endpoint<
     "Lists the works of a contributor. Needs no permission.",
     ById & { query: ListWorksQuery },
-    WorkList,
+    WorkList<Include>,
     PublicErrors<keyof ListWorksQuery>
   >;
   "/contributors": Endpoint<
@@ -83,7 +83,7 @@ export interface Reads<Include = undefined> {
   "/publisher/publications/{id}": Endpoint<
     "Lists the series a publisher published. Needs no permission.",
     ById & { query: ListPublicationsQuery },
-    PublicationList,
+    PublicationList<Include>,
     PublicErrors<keyof ListPublicationsQuery>
   >;
   "/publisher/random": Endpoint<
@@ -94,9 +94,9 @@ export interface Reads<Include = undefined> {
   >;
   "/publisher/slug/{slug}": Endpoint<
     "Looks up a publisher by slug. Needs no permission.",
-    { path: { slug: string } },
-    Publisher,
-    PublicErrors | Failure<404, "Publisher not found">
+    { path: { slug: string }; query?: GetPublisherQuery },
+    With<Publisher, Include>,
+    PublicErrors<keyof GetPublisherQuery> | Failure<404, "Publisher not found">
   >;
   "/publishers": Endpoint<
     "Lists publishers. Needs no permission.",
@@ -309,7 +309,7 @@ export interface AddContributorQuery {
 
 export interface GetAdminContributorQuery {
   /** Further fields to show, separated by commas. */
-  include?: Selection<"type" | "public" | "client" | "disambiguation" | "sort_name">;
+  include?: Selection<"type" | "public" | "client" | "disambiguation" | "sort_name" | "language_code">;
   /** `none` returns the record, and neither takes nor renews the edit lock. */
   lock?: "none";
 }
@@ -333,7 +333,7 @@ export interface GetRandomContributorQuery {
 
 export interface GetContributorQuery {
   /** Further fields to show, separated by commas. */
-  include?: Selection<"disambiguation" | "sort_name">;
+  include?: Selection<"disambiguation" | "sort_name" | "language_code">;
 }
 
 export interface ListWorksQuery extends PageQuery {
@@ -346,6 +346,8 @@ export interface ListWorksQuery extends PageQuery {
    * itself. By default `English`.
    */
   user_lang?: string;
+  /** Further fields to show, separated by commas. */
+  include?: Selection<"language_code">;
 }
 
 export interface ListContributorsQuery extends PageQuery {
@@ -379,11 +381,18 @@ export interface ListPublicationsQuery extends PageQuery {
    * itself. By default `English`.
    */
   user_lang?: string;
+  /** Further fields to show, separated by commas. */
+  include?: Selection<"language_code">;
 }
 
 export interface GetRandomPublisherQuery {
   /** The website whose catalogue is read. */
   client: number;
+}
+
+export interface GetPublisherQuery {
+  /** Further fields to show, separated by commas. */
+  include?: Selection<"language_code">;
 }
 
 export interface ListPublishersQuery extends PageQuery {
@@ -591,6 +600,8 @@ export interface Description {
   language: string;
   /** Empty if there is none. */
   source: string;
+  /** Only with `include=language_code`: the BCP 47 tag of its language; empty if not known. */
+  language_code?: string;
 }
 
 export interface EditContributor {
@@ -619,7 +630,10 @@ export interface EditContributor {
   added_aliases?: string[] | null;
   /** Ids of aliases; objects with an `id` are accepted, too. */
   removed_aliases?: number[] | null;
-  /** Languages by their English names or two-letter codes; any other text is kept as it is. */
+  /**
+   * Each language by a tag of BCP 47, a code of ISO 639, or its name in English or in itself; any other text is kept
+   * as it is.
+   */
   added_descriptions?: AddedDescription[] | null;
   /** Ids of descriptions; objects with an `id` are accepted, too. */
   removed_descriptions?: number[] | null;
@@ -698,13 +712,17 @@ export interface Publication {
   /** Likewise; else any, or empty. */
   description: string;
   tags: Tag[];
+  /** Only with `include=language_code`: the BCP 47 tag of the alias's language; empty if not known. */
+  language_code?: string;
+  /** Only with `include=language_code`: the BCP 47 tag of the description's language; empty if not known. */
+  description_language_code?: string;
   /** The one that stands for the work: the first with a cover. */
   volume?: Volume;
   aliases: SeriesAlias[];
 }
 
-export interface PublicationList extends Page {
-  publications: Publication[];
+export interface PublicationList<Include = undefined> extends Page {
+  publications: With<Publication, Include>[];
 }
 
 export interface Publisher {
@@ -729,6 +747,8 @@ export interface PublisherAlias {
   id: number;
   title: string;
   language: string;
+  /** Only with `include=language_code`: the BCP 47 tag of its language; empty if not known. */
+  language_code?: string;
 }
 
 export interface PublisherList extends Page {
@@ -795,6 +815,8 @@ export interface SeriesAlias {
   id: number;
   name: string;
   language: string;
+  /** Only with `include=language_code`: the BCP 47 tag of its language; empty if not known. */
+  language_code?: string;
 }
 
 export interface SeriesReference {
@@ -919,12 +941,16 @@ export interface Work {
   /** Likewise; else any, or empty. */
   description: string;
   tags: Tag[];
+  /** Only with `include=language_code`: the BCP 47 tag of the alias's language; empty if not known. */
+  language_code?: string;
+  /** Only with `include=language_code`: the BCP 47 tag of the description's language; empty if not known. */
+  description_language_code?: string;
   /** The one that stands for the work: the first with a cover. */
   volume?: Volume;
 }
 
-export interface WorkList extends Page {
-  works: Work[];
+export interface WorkList<Include = undefined> extends Page {
+  works: With<Work, Include>[];
 }
 
 /**

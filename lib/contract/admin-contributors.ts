@@ -28,13 +28,13 @@ import {
 const missing = "Contributor not found";
 const conflict = "Contributor with this Name exists already.";
 
-const includable = include("type", "public", "client", "disambiguation", "sort_name");
+const includable = ["type", "public", "client", "disambiguation", "sort_name"] as const;
 
 export const listAdminContributors = declare("GET /admin-contributors", {
   summary: "Lists a client's contributors, unpublished ones included, with who is editing them",
   permission: "view-contributors",
   query: { order: order(...contributorOrders), ...page, search, client: queryId },
-  extensionQuery: { include: includable, letter },
+  extensionQuery: { include: include(...includable), letter },
   response: { list: "AdminContributorListItem", field: "contributors" },
 });
 
@@ -42,7 +42,7 @@ export const getAdminContributor = declare("GET /admin-contributors/id/{id}", {
   summary: "Shows a contributor; opens an edit lock for callers who may edit",
   permission: "view-contributors",
   parameters: { id: pathInteger },
-  extensionQuery: { include: includable, lock },
+  extensionQuery: { include: include(...includable, "language_code"), lock },
   response: { record: "AdminContributor" },
   errors: { 404: missing },
   takesEditLock: true,

@@ -28,7 +28,7 @@ export const listContributors = declare("GET /contributors", {
 export const getContributor = declare("GET /contributor/slug/{slug}", {
   summary: "Looks up a published contributor by slug",
   parameters: { slug },
-  extensionQuery: { include: include("disambiguation", "sort_name") },
+  extensionQuery: { include: include("disambiguation", "sort_name", "language_code") },
   response: { record: "Contributor" },
   followsSlugs: true,
   errors: { 404: "Contributor not found" },
@@ -46,6 +46,7 @@ export const listWorks = declare("GET /contributor/works/{id}", {
   summary: "Lists the works of a contributor",
   parameters: { id: pathInteger },
   query: { ...page, search, order: z._default(catalogueOrder, "name-asc"), user_lang: userLanguage, client: queryId },
+  extensionQuery: { include: include("language_code") },
   response: { list: "Work", field: "works" },
   tags: ["contributor-{id}", "series"],
 });

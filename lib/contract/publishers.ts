@@ -1,6 +1,17 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import { catalogueOrder, lang, letter, page, pathInteger, queryId, search, slug, userLanguage } from "./parameters.ts";
+import {
+  catalogueOrder,
+  include,
+  lang,
+  letter,
+  page,
+  pathInteger,
+  queryId,
+  search,
+  slug,
+  userLanguage,
+} from "./parameters.ts";
 
 /* Public publishers (README.md, "Public publishers (no authentication)"). */
 
@@ -15,6 +26,7 @@ export const listPublishers = declare("GET /publishers", {
 export const getPublisher = declare("GET /publisher/slug/{slug}", {
   summary: "Looks up a publisher by slug",
   parameters: { slug },
+  extensionQuery: { include: include("language_code") },
   response: { record: "Publisher" },
   errors: { 404: "Publisher not found" },
 });
@@ -31,6 +43,7 @@ export const listPublications = declare("GET /publisher/publications/{id}", {
   summary: "Lists the series a publisher published",
   parameters: { id: pathInteger },
   query: { ...page, search, order: z._default(catalogueOrder, "name-asc"), client: queryId, user_lang: userLanguage },
+  extensionQuery: { include: include("language_code") },
   response: { list: "Publication", field: "publications" },
   tags: ["publisher-{id}", "series"],
 });

@@ -83,11 +83,17 @@ const links = field(
   z.array(Link),
   "Pages about them, as they were sent, but for what RFC 3986 (6.2.2 and 6.2.3) calls equal.",
 );
+/** The tag of a text's language, for the attribute `lang` of HTML, where an empty one means the same. */
+const languageCode = (text: string) =>
+  z.optional(
+    field(z.string(), `Only with \`include=language_code\`: the BCP 47 tag of ${text} language; empty if not known.`),
+  );
 export const Description = z.strictObject({
   id,
   description: z.string(),
   language: field(z.string(), "Its English name."),
   source: field(z.string(), "Empty if there is none."),
+  language_code: languageCode("its"),
 });
 const descriptions = z.array(Description);
 export const ContributorAlias = z.strictObject({ id, name: z.string() });
@@ -187,7 +193,12 @@ export const PublisherListItem = z.strictObject({
   image_source: z.string(),
 });
 
-export const PublisherAlias = z.strictObject({ id, title: z.string(), language: z.string() });
+export const PublisherAlias = z.strictObject({
+  id,
+  title: z.string(),
+  language: z.string(),
+  language_code: languageCode("its"),
+});
 export const PublisherRelation = z.strictObject({
   id,
   relation_id: field(id, "The other publisher's id."),
@@ -234,11 +245,18 @@ const work = {
   alias: field(z.string(), "Its name in the requested language; else in English, else the name."),
   description: field(z.string(), "Likewise; else any, or empty."),
   tags: z.array(Tag),
+  language_code: languageCode("the alias's"),
+  description_language_code: languageCode("the description's"),
   volume: z.optional(field(Volume, "The one that stands for the work: the first with a cover.")),
 };
 
 export const Work = z.strictObject(work);
 
-export const SeriesAlias = z.strictObject({ id, name: z.string(), language: z.string() });
+export const SeriesAlias = z.strictObject({
+  id,
+  name: z.string(),
+  language: z.string(),
+  language_code: languageCode("its"),
+});
 
 export const Publication = z.strictObject({ ...work, aliases: z.array(SeriesAlias) });

@@ -44,8 +44,13 @@ const compressed = { ...uncompressed, "Content-Encoding": "gzip" } as const;
 /**
  * Makes the Lambda handler of an endpoint that gives a list. By default a list has no limit, so it is streamed while
  * its pages are read, and memory does not grow with the catalogue.
+ * @param complete writes into the JSON what the database does not know
  */
-export function serveList<const D extends ListDeclaration>(declaration: D, toQuery: (input: Input<D>) => ListQuery) {
+export function serveList<const D extends ListDeclaration>(
+  declaration: D,
+  toQuery: (input: Input<D>) => ListQuery,
+  complete = (json: string) => json,
+) {
   const parse = inputParser(declaration);
   const timeouts = timeoutsOf(declaration);
   limitAttempts(timeouts);
@@ -59,14 +64,17 @@ export function serveList<const D extends ListDeclaration>(declaration: D, toQue
     if (event.httpMethod === "HEAD" && !guard)
       return { statusCode: 200, headers: { ...uncompressed, ...tags }, body: "" };
     const query = toQuery(input);
-    const first = await readFirstPage(query, { ...range, guard, deadline: deadlineOf(context, timeouts) });
+    const completed = (page: PageResult) => ({ ...page, text: complete(page.text) });
+    const first = completed(await readFirstPage(query, { ...range, guard, deadline: deadlineOf(context, timeouts) }));
     rememberCaller(event, first.caller);
     if (first.status !== 200) throw statementError(declaration, first.status);
 
     const deadline = performance.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds;
     // A client that reads on is still waiting, so each page has its own deadline.
-    const next: NextPage = (after, limit) =>
-      readPage(query, { after, limit, guard, deadline: Math.min(deadlineFromNow(timeouts), deadline) });
+    const next: NextPage = async (after, limit) =>
+      completed(
+        await readPage(query, { after, limit, guard, deadline: Math.min(deadlineFromNow(timeouts), deadline) }),
+      );
     const texts = textsOf(declaration.response, range, first, next);
     const isCompressed = acceptsGzip(event) && first.text.length >= compressedBytesMin;
     const isWhole = !first.next || first.count >= range.limit;

@@ -12,8 +12,15 @@ import { guardOf } from "./session.ts";
 
 type RecordDeclaration = Declaration & { readonly response: { readonly record: ResponseName } };
 
-/** Makes the Lambda handler of an endpoint that shows one record. */
-export function serve<const D extends RecordDeclaration>(declaration: D, toQuery: (input: Input<D>) => Sql) {
+/**
+ * Makes the Lambda handler of an endpoint that shows one record.
+ * @param complete writes into the JSON what the database does not know
+ */
+export function serve<const D extends RecordDeclaration>(
+  declaration: D,
+  toQuery: (input: Input<D>) => Sql,
+  complete = (json: string) => json,
+) {
   const parse = inputParser(declaration);
   const timeouts = timeoutsOf(declaration);
   limitAttempts(timeouts);
@@ -31,7 +38,7 @@ export function serve<const D extends RecordDeclaration>(declaration: D, toQuery
       ...(tags && { [cacheTagHeader]: cacheTagsOf(tags) }),
       ...(slug && { "Content-Location": declaration.path.replace("{slug}", encodeURIComponent(slug)) }),
     };
-    return { statusCode: 200, headers, body };
+    return { statusCode: 200, headers, body: complete(body) };
   });
 }
 

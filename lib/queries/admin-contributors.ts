@@ -21,7 +21,7 @@ export const list = ({ include, ...input }: Filters<typeof listAdminContributors
 export const find = (id: number | null, { include, lock }: QueryOf<typeof getAdminContributor> = {}): Sql => sql`
   select version, warning, ${record(sql`
     id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
-    coalesce(gender, '') as gender, ${links} as links, ${aliases} as aliases, ${descriptions} as descriptions,
+    coalesce(gender, '') as gender, ${links} as links, ${aliases} as aliases, ${descriptions(include)} as descriptions,
     ${relations} as relations
     ${fieldsOf(include)}
   `)} as body

@@ -4,6 +4,7 @@ import type { Filters } from "../contract/declare.ts";
 import type { Batch, ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
+import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, countByLetter, countOf, letterOf, type Order, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
@@ -68,7 +69,7 @@ const includable = {
   sort_name: sql`coalesce(sort_name, default_sort_name(first_name, last_name)) as sort_name`,
 };
 
-export type Include = readonly (keyof typeof includable)[] | undefined;
+export type Include = readonly (keyof typeof includable | "language_code")[] | undefined;
 
 /** What is included, a comma before each. */
 export const fieldsOf = (include: Include): Sql =>
@@ -159,7 +160,7 @@ export const find = (slug: string | null, { include }: { readonly include?: Incl
   select
     ${record(sql`
       id, first_name, coalesce(last_name, '') as last_name, slug ${fieldsOf(include)}, ${imageUrl(sql`image`)} as image, gender,
-      ${links} as links, ${descriptions} as descriptions, ${aliases} as aliases, relations
+      ${links} as links, ${descriptions(include)} as descriptions, ${aliases} as aliases, relations
     `)} as body,
     concat_ws(',', 'contributor-' || id, related_tags) as tags,
     nullif(slug, requested) as current_slug
@@ -190,9 +191,13 @@ export const links = records(sql`
   select url, domain from contributor_links where contributor_id = contributors.id order by position
 `);
 
-export const descriptions = records(sql`
-  select id, description, language, source from contributor_descriptions where contributor_id = contributors.id order by id
-`);
+export const descriptions = (include: Include): Sql =>
+  records(sql`
+    select id, description, language, source ${languageCode(include)}
+    from contributor_descriptions
+    where contributor_id = contributors.id
+    order by id
+  `);
 
 export const aliases = records(sql`
   select id, name from contributor_aliases where contributor_id = contributors.id order by id

@@ -1,9 +1,10 @@
 import sql, { type Sql } from "sql-template-tag";
-import type { Filters } from "../contract/declare.ts";
-import type { listPublishers } from "../contract/publishers.ts";
+import type { Filters, QueryOf } from "../contract/declare.ts";
+import type { getPublisher, listPublishers } from "../contract/publishers.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
+import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, countByLetter, countOf, letterOf, pageOfFound } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
@@ -41,12 +42,12 @@ const relationFields = sql`
   coalesce(${imageUrl(sql`related.image`)}, '') as image, related.slug
 `;
 
-export const find = (slug: string | null): Sql => sql`
+export const find = (slug: string | null, { include }: QueryOf<typeof getPublisher> = {}): Sql => sql`
   select
     ${record(sql`
       id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
       coalesce(domain, '') as domain, coalesce(country, '') as country,
-      ${descriptions} as descriptions, ${aliases} as aliases, relations
+      ${descriptions(include)} as descriptions, ${aliases(include)} as aliases, relations
     `)} as body,
     concat_ws(',', 'publisher-' || id, related_tags) as tags, null::text as current_slug
   from publishers cross join ${relationsWithTags("publisher", related, relationFields, sql`true`)}
@@ -62,13 +63,23 @@ export const publications = (publisher: number | null, input: WorksInput): ListQ
     sql`publishers as maker join series_publishers as link on link.publisher_id = maker.id`,
     publisher,
     input,
-    sql`${seriesAliases} as aliases,`,
+    sql`${seriesAliases(input.include)} as aliases,`,
   );
 
-const descriptions = records(sql`
-  select id, description, language, source from publisher_descriptions where publisher_id = publishers.id order by id
-`);
+type Include = QueryOf<typeof getPublisher>["include"];
 
-const aliases = records(sql`
-  select id, title, language from publisher_aliases where publisher_id = publishers.id order by id
-`);
+const descriptions = (include: Include): Sql =>
+  records(sql`
+    select id, description, language, source ${languageCode(include)}
+    from publisher_descriptions
+    where publisher_id = publishers.id
+    order by id
+  `);
+
+const aliases = (include: Include): Sql =>
+  records(sql`
+    select id, title, language ${languageCode(include)}
+    from publisher_aliases
+    where publisher_id = publishers.id
+    order by id
+  `);

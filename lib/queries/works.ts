@@ -4,6 +4,7 @@ import type { Filters } from "../contract/declare.ts";
 import { languagesFor } from "../contract/languages.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
+import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, pageOfFound } from "./fragments/lists.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 
@@ -20,11 +21,13 @@ export type WorksInput = Filters<typeof listWorks>;
 export function relatedWorks(
   makers: Sql,
   id: number | null,
-  { client, search, order, user_lang }: WorksInput,
+  { client, search, order, user_lang, include }: WorksInput,
   moreFields: Sql = empty,
 ): ListQuery {
   const { column, by } = catalogueOrders[order];
   const rank = rankOf(languagesFor(user_lang));
+  const aliasIn = (field: Sql) => localised(field, sql`series_aliases`, sql`${rank} is not null`, rank);
+  const descriptionIn = (field: Sql) => localised(field, sql`series_descriptions`, sql`true`, rank);
   return {
     found: sql`
       select series.id, series.${column} as key, series.name, series.slug, series.type, series.origin
@@ -41,10 +44,12 @@ export function relatedWorks(
     page: (batch) => sql`
       select
         id, name, slug, type, origin,
-        coalesce(${localised(sql`name`, sql`series_aliases`, sql`${rank} is not null`, rank)}, name) as alias,
+        coalesce(${aliasIn(sql`name`)}, name) as alias,
         ${moreFields}
-        coalesce(${localised(sql`description`, sql`series_descriptions`, sql`true`, rank)}, '') as description,
-        ${tags} as tags,
+        coalesce(${descriptionIn(sql`description`)}, '') as description,
+        ${tags} as tags
+        ${languageCode(include, sql`coalesce(${aliasIn(sql`language`)}, '')`)}
+        ${languageCode(include, sql`coalesce(${descriptionIn(sql`language`)}, '')`, sql`description_language_code`)},
         (
           select ${record(sql`
             volumes.id, coalesce(${imageUrl(sql`cover`)}, '') as cover_path, aspect_ratio, nsfw, nsfw18
@@ -64,7 +69,7 @@ export function relatedWorks(
 const rankOf = (languages: readonly string[]): Sql =>
   sql`array_position(string_to_array(name_key(${languages.join("|")}::text), '|'), name_key(language))`;
 
-/** The text in the first of the languages, else the oldest one; the filter applies to all. */
+/** A column of the text in the first of the languages, else of the oldest one; the filter applies to all. */
 const localised = (column: Sql, table: Sql, filter: Sql, rank: Sql): Sql => sql`
   (
     select ${column}
@@ -83,6 +88,10 @@ const tags = records(sql`
 `);
 
 /** All aliases of the series. */
-export const seriesAliases = records(
-  sql`select id, name, language from series_aliases where series_id = series.id order by id`,
-);
+export const seriesAliases = (include: WorksInput["include"]): Sql =>
+  records(sql`
+    select id, name, language ${languageCode(include)}
+    from series_aliases
+    where series_id = series.id
+    order by id
+  `);

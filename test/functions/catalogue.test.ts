@@ -216,6 +216,23 @@ it("GET /publisher/slug/{slug} returns 200 with every field of the interface", a
 });
 
 it.each([
+  ["contributor", aContributor, { include: "sort_name,language_code" }],
+  ["publisher", aPublisher, { include: "language_code" }],
+] as const)("The detail of a %s has the tag of each text's language on request", async (kind, add, query) => {
+  const { id, slug } = await add(stack.sql);
+  const text = { [`${kind}_id`]: id, description: '"language_code":"English" \\' };
+  for (const language of ["English", "Brazilian Portuguese", "Klingonese"])
+    await added(`${kind}_descriptions`, { ...text, language });
+  if (kind === "publisher") await added("publisher_aliases", { publisher_id: id, title: "角川", language: "Japanese" });
+
+  const { body } = await stack.call(`${kind}/slug`, { path: { slug }, query });
+
+  const { description } = text;
+  expect(body.descriptions).toMatchObject(["en", "pt-BR", ""].map((code) => ({ description, language_code: code })));
+  if (kind === "publisher") expect(body.aliases).toMatchObject([{ title: "角川", language_code: "ja" }]);
+});
+
+it.each([
   ["contributor", "first_name", aContributor, { last_name: "", image: null, gender: null, links: [] }],
   ["publisher", "name", aPublisher, { image: "", website: "", domain: "", country: "" }],
 ] as const)(
@@ -293,6 +310,25 @@ describe.each([
       ],
       ...numbers,
     });
+  });
+
+  it("returns 200 with the tags of the chosen texts' languages on request, and empty ones where no text is", async () => {
+    const entry = await owner();
+    const { id: series_id } = await aSeries(stack.sql, { [relation]: entry }, { name: "B" });
+    await aSeries(stack.sql, { [relation]: entry }, { name: "A" });
+    await added("series_aliases", { series_id, name: "乙", language: "Traditional Chinese" });
+    await added("series_aliases", { series_id, name: "Бэ", language: "Uzbek (Cyrillic)" });
+    await added("series_descriptions", { series_id, description: '"language_code":"Uzbek"', language: "Klingonese" });
+
+    const works = (await listOf(entry, { user_lang: "zh-TW", include: "language_code" }))[field];
+
+    const unknown = { description_language_code: "" };
+    expect(works).toMatchObject([
+      { alias: "A", language_code: "", description: "", ...unknown },
+      { alias: "乙", language_code: "zh-Hant", description: '"language_code":"Uzbek"', ...unknown },
+    ]);
+    if (field === "publications")
+      expect(works[1].aliases).toMatchObject([{ language_code: "zh-Hant" }, { language_code: "uz-Cyrl" }]);
   });
 
   it("returns 200 with the first volume where none has a cover, and without the field where there is none", async () => {

@@ -54,7 +54,9 @@ const meanings: Readonly<Record<string, string>> = {
     "Addresses of web pages, http or https; an address with neither gets `https://`. Objects as in a detail are accepted, too.",
   added_aliases: "Names; objects with a `name` are accepted, too.",
   removed_aliases: "Ids of aliases; objects with an `id` are accepted, too.",
-  added_descriptions: "Languages by their English names or two-letter codes; any other text is kept as it is.",
+  added_descriptions:
+    "Each language by a tag of BCP 47, a code of ISO 639, or its name in English or in itself; any other text is kept as " +
+    "it is.",
   removed_descriptions: "Ids of descriptions; objects with an `id` are accepted, too.",
   modified_descriptions: "Ids of descriptions, with the fields that change.",
   added_relations: "Ids of other contributors, each with the kind of relation: any text, such as `sibling`.",
