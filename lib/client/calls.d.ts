@@ -962,6 +962,7 @@ export interface WorkList<Include = undefined> extends Page {
  * - `long`: it has more than `max` characters or elements
  * - `unknown`: it is none of the values in `allowed`, or the id of a record that is not there
  * - `invalid`: it contains something that is not accepted
+ * - `invisible-character`: the name has within it the invisible `character`, such as U+200B
  * - `repeated`: the record would have two of a kind, such as descriptions of one language and source
  * - `twice`: the query has it twice
  * - `json`: the body is no JSON from the character at `position` on, counted from 0
@@ -977,6 +978,7 @@ export type Reason =
   | "long"
   | "unknown"
   | "invalid"
+  | "invisible-character"
   | "repeated"
   | "twice"
   | "json"

@@ -56,6 +56,6 @@ export const isVisible = (value: string): boolean => visible.test(value);
 /** The text without white space and pasted characters at its ends. */
 export const trimmed = (value: string): string => betweenEnds.exec(value)?.[0] ?? "";
 
-/** Whether the text holds nothing that has no place in a name. */
-export const isName = (value: string): boolean =>
-  !characters.unseen.test(value) || !characters.unseen.test(value.replaceAll(inPlace, ""));
+/** The first character of the text that has no place in a name. */
+export const unseenIn = (value: string): string | undefined =>
+  characters.unseen.test(value) ? characters.unseen.exec(value.replaceAll(inPlace, ""))?.[0] : undefined;

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { invalid } from "./errors.ts";
 import { language } from "./languages.ts";
-import { isName, isVisible, trimmed } from "./names.ts";
+import { isVisible, trimmed, unseenIn } from "./names.ts";
 import { searchOf } from "./search.ts";
 
 export const nameLengthMax = 255;
@@ -32,11 +32,20 @@ export const text = (max: number) =>
     z.overwrite((value) => (isVisible(value) ? value.replaceAll(/\r\n?/g, "\n").trim() : "")),
   );
 
+/** Nothing shows an invisible character within a name, so the fault has its code point. */
+const seen = z.check<string>(({ value, issues }) => {
+  const code = unseenIn(value)?.codePointAt(0);
+  if (code === undefined) return;
+  const character = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+  issues.push({ code: "custom", message: invalid, input: value, params: { character } });
+});
+
 /** A name that may be empty; a name without any visible character is empty. */
 export const nameOrEmpty = z.string().check(
   z.maxLength(nameLengthMax, invalid),
   z.overwrite((value) => (isVisible(value) ? trimmed(value) : "")),
-  z.refine((value) => value.isWellFormed() && isName(value), invalid),
+  z.refine((value) => value.isWellFormed(), invalid),
+  seen,
 );
 export const name = nameOrEmpty.check(z.minLength(1));
 

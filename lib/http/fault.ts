@@ -39,9 +39,18 @@ function causeOf(issue: Issue, value: unknown): Cause {
       return { reason: "unknown", details: { allowed: issue.values.join(" ") } };
     case "invalid_format":
       return { reason: "format" };
+    case "custom":
+      return customCause(issue);
     default:
       return { reason: "invalid" };
   }
+}
+
+function customCause({ params }: z.core.$ZodIssueCustom): Cause {
+  const character: unknown = params?.character;
+  return typeof character === "string"
+    ? { reason: "invisible-character", details: { character } }
+    : { reason: "invalid" };
 }
 
 function typeCause(expected: string, value: unknown): Cause {

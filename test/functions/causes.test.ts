@@ -97,7 +97,7 @@ it("What is wrong within a parameter is named by its place", async () => {
     links: ["https://example.com", "ftp://example.com"],
     added_aliases: ["a", { name: 7 }],
     removed_aliases: ["x"],
-    added_descriptions: [{ description: "d", language: "a\u0007" }],
+    added_descriptions: [{ description: "d\u0007", language: "a" }],
     added_relations: [{ relation_id: 0, relation_type: "x" }, { relation_type: "x" }],
     modified_relations: [{ id: relation, relation_type: "" }],
   });
@@ -107,9 +107,24 @@ it("What is wrong within a parameter is named by its place", async () => {
     links: { reason: "invalid", at: "/1" },
     added_aliases: { reason: "type", expected: "string", at: "/1/name" },
     removed_aliases: { reason: "format", at: "/0" },
-    added_descriptions: { reason: "invalid", at: "/0/language" },
+    added_descriptions: { reason: "invalid", at: "/0/description" },
     added_relations: { reason: "range", min: 1, at: "/0/relation_id" },
     modified_relations: { reason: "missing", at: "/0/relation_type" },
+  });
+});
+
+it.each([
+  ["a\u200bb", "U+200B"],
+  ["\u200e手\u200e塚", "U+200E"],
+  ["a\nb", "U+000A"],
+  ["Zoë \u{e0061}", "U+E0061"],
+])("The invisible character within the name %o is named", async (name, character) => {
+  const { id } = await aWholeContributor(stack.sql);
+  const body = JSON.stringify({ first_name: name, added_aliases: ["a", { name }] });
+
+  expect((await send("POST", `/admin-contributors/edit/${id}`, { body })).faults).toEqual({
+    first_name: { reason: "invisible-character", character },
+    added_aliases: { reason: "invisible-character", character, at: "/1/name" },
   });
 });
 
@@ -197,7 +212,7 @@ it("Names that clients make up are escaped and cut, so that the header stays sho
 
 it("The contract's README describes each reason", async () => {
   const text = await readFile(join(import.meta.dirname, "../../lib/contract/README.md"), "utf8");
-  const described = text.match(/(?<=^\| `)\w+(?=` \| (?:is|has|contains|comes) )/gm);
+  const described = text.match(/(?<=^\| `)[\w-]+(?=` \| (?:is|has|contains|comes) )/gm);
 
   expect(described).toEqual(Object.keys(reasons));
 });
