@@ -6,6 +6,7 @@ import { plural } from "../../lib/operators/plural.ts";
 import { otherFormat } from "../../lib/operators/transfer/file-format.ts";
 import { type ImportReport, importReport } from "../../lib/operators/transfer/import-report.ts";
 import { runCommand } from "../command/command.ts";
+import { eventOf } from "../command/event.ts";
 import { print } from "../command/print.ts";
 import { expectAgreement, leavesSomething, resultOf, targetOf } from "./invoke.ts";
 import { resultInWords } from "./results-in-words.ts";
@@ -91,17 +92,13 @@ if (import.meta.main) {
     process.exit(130);
   });
   await runCommand(syntax, async ({ client, "dry-run": dryRun, reason, by, yes, ...where }, [file = ""]) => {
+    const payloadOf = (source: string) =>
+      JSON.stringify({ source, client: client && Number(client), reason, by, ...(dryRun ? { dryRun } : { seconds }) });
+    await eventOf(path, payloadOf(file));
     const target = await targetOf(path, where);
     const measured = await measure(file);
     if (target.isProtected && !dryRun && !yes) await expectAgreement(target, { file, ...measured, reason, by });
-    const source = await upload(file, measured, where);
-    const payload = JSON.stringify({
-      source,
-      client: client && Number(client),
-      reason,
-      by,
-      ...(dryRun ? { dryRun } : { seconds }),
-    });
+    const payload = payloadOf(await upload(file, measured, where));
     let report: ImportReport;
     do {
       report = importReport.parse(await resultOf({ name: path, payload, yes: true, ...where }));

@@ -23,6 +23,27 @@ create function are_independent(lines import_line[], records jsonb) returns bool
   end
 $$;
 
+-- Refuses lines of a client's file that name a record of another client, or a shared one.
+create function expect_own_records(records jsonb, client bigint) returns void language plpgsql as $$
+  declare
+    foreign_record text = (
+      select concat_ws(' ', kind, name)
+      from
+        jsonb_each(records) as by_table (table_name, named)
+        join history_tables() using (table_name)
+        cross join lateral jsonb_each(named) as named_record (name, record)
+      where record -> 'id' = 'null'
+      order by kind, name
+      limit 1
+    );
+  begin
+    if foreign_record is not null then
+      raise integrity_constraint_violation
+        using message = format('The line names the %s, which does not belong to client %s', foreign_record, client);
+    end if;
+  end
+$$;
+
 -- Writes a batch as if nothing were wrong. If the database refuses it, each line is written by itself, and refused by
 -- what the database says of it. A violation that a function raises has no constraint, and says its reason itself.
 create function import_lines(lines import_line[], client bigint) returns setof import_outcome language plpgsql as $$
@@ -37,6 +58,7 @@ create function import_lines(lines import_line[], client bigint) returns setof i
     perform lock_contributors(records);
     if are_independent(lines, records) then
       begin
+        perform expect_own_records(records, client);
         outcomes = array(select outcome from write_lines(lines, records) as outcome);
         return query select * from unnest(outcomes);
         return;
@@ -47,6 +69,7 @@ create function import_lines(lines import_line[], client bigint) returns setof i
     foreach line in array lines loop
       begin
         records = imported_records(array[line], client);
+        perform expect_own_records(records, client);
         outcomes = array(select outcome from write_lines(array[line], records) as outcome);
       exception
         when integrity_constraint_violation then

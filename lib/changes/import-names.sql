@@ -21,7 +21,7 @@ create function said_slug(external_id text) returns text language sql immutable 
 $$;
 
 -- The records of these names, by table and name: their ids, and of a new record also the first line about it. If the
--- file is a client's, other records are not found.
+-- file is a client's, other records have the id null.
 create function imported_records(lines import_line[], client bigint) returns jsonb language plpgsql as $$
   begin
     return (
@@ -35,7 +35,7 @@ create function imported_records(lines import_line[], client bigint) returns jso
           ) as record (parent, name, is_own)
         group by parent, name
       ), known as materialized (
-        select distinct on (parent, name) parent, name, id
+        select distinct on (parent, name) parent, name, id, is_foreign
         from (
           select 1, parent, named.name, id, client_id
           from named join contributors on external_id = named.name
@@ -75,8 +75,10 @@ create function imported_records(lines import_line[], client bigint) returns jso
           select 1, parent, named.name, id, id
           from named join clients on id = cast(case when parent = 'clients' then named.name end as bigint)
         ) as found (rank, parent, name, id, client_id)
-        where client is null or client_id = client
-        order by parent, name, rank
+          cross join lateral (
+            select client is not null and client_id is distinct from client
+          ) as owned (is_foreign)
+        order by parent, name, is_foreign, rank
       ), added as (
         select
           parent, name, line,
@@ -95,7 +97,7 @@ create function imported_records(lines import_line[], client bigint) returns jso
       from (
         select parent, jsonb_object_agg(name, jsonb_build_object('id', id, 'line', line)) as records
         from (
-          select parent, name, id, cast(null as bigint) as line from known
+          select parent, name, case when not is_foreign then id end as id, cast(null as bigint) as line from known
           union all
           select parent, name, id, line from added
         ) as record

@@ -223,14 +223,14 @@ describe("ops-import", () => {
 
 describe("An import for a client", () => {
   const ofClient = (client: number, ...lines: readonly Line[]) => run({ source: textOf(lines), client });
-  const notThere = (noun: string) => `The ${noun} would lead to a contributor that is not there (contributor_id)`;
-
   beforeEach(async () => {
     await forget();
     await importing(
       contributor("own", { client: 1, first_name: "Own" }),
       contributor("other", { client: 2, first_name: "Other" }),
       contributor("shared", { first_name: "Shared" }),
+      publisher("house", { name: "House" }),
+      series("other", { client: 2, name: "Other" }),
     );
   });
 
@@ -248,12 +248,12 @@ describe("An import for a client", () => {
       { external_id: "own" },
       { external_id: "new" },
     ]);
-    expect(await values(stack.sql`select client_id from series`)).toEqual([1]);
+    expect(await values(stack.sql`select client_id from series where external_id = 'work'`)).toEqual([1]);
   });
 
   it("refuses lines that would add, edit, take or name any other record, and lines about clients", async () => {
     const before = await contents(stack.sql);
-    const sameId = "Another contributor has the same external_id";
+    const names = (record: string) => `The line names the ${record}, which does not belong to client 1`;
 
     const { refused } = await ofClient(
       1,
@@ -268,24 +268,28 @@ describe("An import for a client", () => {
       relation("own", "other"),
       relation("shared", "own"),
       series("work", { name: "Work", contributors: [{ contributor: "shared" }] }),
+      contributor("shared"),
+      publisher("house", { country: "Japan" }),
+      series("other", { type: "manga" }),
+      series("work", { name: "Work", publishers: ["house"] }),
     );
 
     expect(refused).toEqual([
       { line: 1, field: "kind", reason: "expected no client, in an import for one" },
       { line: 2, field: "client", reason: "expected 1, for which this import is" },
       { line: 3, field: "client", reason: "expected 1, for which this import is" },
-      { line: 4, field: null, reason: sameId },
-      { line: 5, field: null, reason: sameId },
-      { line: 6, field: null, reason: sameId },
+      { line: 4, field: null, reason: names("contributor other") },
+      { line: 5, field: null, reason: names("contributor other") },
+      { line: 6, field: null, reason: names("contributor shared") },
       { line: 7, field: null, reason: expect.stringContaining("contributors_external_id_says_slug") },
       { line: 8, field: null, reason: expect.stringContaining("another slug than shared") },
-      {
-        line: 9,
-        field: null,
-        reason: "The contributor relation would lead to a contributor that is not there (relation_id)",
-      },
-      { line: 10, field: null, reason: notThere("contributor relation") },
-      { line: 11, field: null, reason: notThere("series contributor") },
+      { line: 9, field: null, reason: names("contributor other") },
+      { line: 10, field: null, reason: names("contributor shared") },
+      { line: 11, field: null, reason: names("contributor shared") },
+      { line: 12, field: null, reason: names("contributor shared") },
+      { line: 13, field: null, reason: names("publisher house") },
+      { line: 14, field: null, reason: names("series other") },
+      { line: 15, field: null, reason: names("publisher house") },
     ]);
     expect(await contents(stack.sql)).toEqual(before);
   });

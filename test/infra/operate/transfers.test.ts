@@ -92,6 +92,16 @@ describe("npm run import", () => {
     expect(await transferKeys(stack)).toEqual(before);
   });
 
+  it.each(["first", "0", "1.5"])("refuses --client %s before it uploads the file", async (client) => {
+    const file = await fileOf(1);
+    const before = await transferKeys(stack);
+
+    const { code, complaint } = await run("import", [file, "--client", client]);
+
+    expect([code, complaint]).toEqual([1, expect.stringMatching(/^Invalid payload: client: /)]);
+    expect(await transferKeys(stack)).toEqual(before);
+  });
+
   it("stopped by Ctrl-C goes on where it was", async () => {
     const file = await fileOf(5_000);
     const stopped = spawn(process.execPath, ["infra/operate/import.ts", ...wordsOf([file])]);
