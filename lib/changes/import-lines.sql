@@ -44,16 +44,18 @@ create function expect_own_records(records jsonb, client bigint) returns void la
   end
 $$;
 
--- Writes a batch as if nothing were wrong. If the database refuses it, each line is written by itself, and refused by
--- what the database says of it. A violation that a function raises has no constraint, and says its reason itself.
+-- Writes lines as if nothing were wrong. If the database refuses them, each sixteenth is written by itself, and then
+-- each line, which is refused by what the database says of it. A violation that a function raises has no constraint,
+-- and says its reason itself.
 create function import_lines(lines import_line[], client bigint) returns setof import_outcome language plpgsql as $$
   declare
     records jsonb = imported_records(lines, client);
-    line import_line;
     outcomes import_outcome[];
     refusing_table text;
     refusing_constraint text;
     refusing_column text;
+    reason text;
+    part import_line[];
   begin
     perform lock_contributors(records);
     if are_independent(lines, records) then
@@ -62,29 +64,35 @@ create function import_lines(lines import_line[], client bigint) returns setof i
         outcomes = array(select outcome from write_lines(lines, records) as outcome);
         return query select * from unnest(outcomes);
         return;
-      exception when integrity_constraint_violation or cardinality_violation then
-        null;
-      end;
-    end if;
-    foreach line in array lines loop
-      begin
-        records = imported_records(array[line], client);
-        perform expect_own_records(records, client);
-        outcomes = array(select outcome from write_lines(array[line], records) as outcome);
       exception
         when integrity_constraint_violation then
           get stacked diagnostics
             refusing_table = table_name, refusing_constraint = constraint_name, refusing_column = column_name;
-          outcomes = array[cast(row(line.number, line.table_name, null, 'refused', null, false, case
-            when refusing_table = '' then sqlerrm
-            else constraint_sentence(refusing_table, refusing_constraint, refusing_column)
-          end) as import_outcome)];
+          reason = sqlerrm;
         when cardinality_violation then
-          outcomes = array[cast(row(
-            line.number, line.table_name, null, 'refused', null, false, 'A list has two elements of one record'
-          ) as import_outcome)];
+          refusing_table = '';
+          reason = 'A list has two elements of one record';
       end;
-      return query select * from unnest(outcomes);
+    end if;
+    if cardinality(lines) <= 1 then
+      if refusing_table <> '' then
+        reason = constraint_sentence(refusing_table, refusing_constraint, refusing_column);
+      end if;
+      return query
+        select number, table_name, cast(null as bigint), 'refused', cast(null as bigint), false, reason
+        from unnest(lines);
+      return;
+    end if;
+    for part in
+      select array_agg(line order by number)
+      from (
+        select line, number, (row_number() over (order by number) - 1) / ((cardinality(lines) + 15) / 16) as sixteenth
+        from unnest(lines) as line
+      ) as numbered
+      group by sixteenth
+      order by sixteenth
+    loop
+      return query select * from import_lines(part, client);
     end loop;
   end
 $$;

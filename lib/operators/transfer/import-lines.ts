@@ -81,7 +81,7 @@ const batchBytes = 512 * 1024;
 
 /**
  * The lines in batches; of an empty file one that is empty. A record has one line in each: with several the database
- * would write line by line, while edits of all its records wait.
+ * would write parts of the batch again, while edits of all its records wait.
  */
 export async function* batchesOf(lines: AsyncIterable<FileLine>): AsyncGenerator<Batch> {
   let batch: FileLine[] = [];

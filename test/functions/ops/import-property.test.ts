@@ -63,10 +63,10 @@ const tables = async () => ({
   tags: await stack.sql`select name from tags order by name`,
 });
 
-/** A batch with such a line is written line by line. */
+/** A line between such lines is written by itself. */
 const refusedLine = { kind: "contributor-relation", from: "nobody", to: "nobody", relation_type: "x" };
 
-it("Lines that are imported at once and one by one give the same tables", async () => {
+it("Lines that are imported at once, in parts and one by one give the same tables", async () => {
   const counts = { imported: 0, refused: 0 };
   await fc.assert(
     fc.asyncProperty(
@@ -85,6 +85,14 @@ it("Lines that are imported at once and one by one give the same tables", async 
         const atOnce = await importing(accepted);
 
         expect(atOnce).toMatchObject({ lines: accepted.length, refused: [] });
+        expect(await tables()).toEqual(oneByOne);
+
+        await empty();
+        await importing(before);
+        const inParts = await importing(batch);
+
+        const linesOf = (numbers: Iterable<number>) => [...numbers].filter((number) => number % 2 === 1);
+        expect(inParts.refused.map(({ line }) => 2 * line - 1)).toEqual(linesOf(refusedNumbers));
         expect(await tables()).toEqual(oneByOne);
         counts.imported += accepted.length;
         counts.refused += batch.length - accepted.length;
