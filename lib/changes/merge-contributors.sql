@@ -45,6 +45,24 @@ create function published_names(kept contributors, merged_ids bigint[]) returns 
   where id = any(merged_ids) and kept.public and not public
 $$;
 
+-- Which of their values are lost, in sentences. A disambiguation and a sort name describe one name, and the kept one
+-- keeps its own.
+create function lost_values(kept contributors, merged_ids bigint[]) returns jsonb language sql stable as $$
+  select coalesce(jsonb_agg(
+    format('The %s "%s" of contributor %s is lost: contributor %s keeps its own', field, value, id, kept.id)
+    order by place, field
+  ), '[]')
+  from
+    unnest(merged_ids) with ordinality as merged (id, place)
+    join contributors using (id)
+    cross join lateral (
+      values
+        ('disambiguation', nullif(disambiguation, ''), kept.disambiguation),
+        ('sort name', sort_name, kept.sort_name)
+    ) as compared (field, value, kept_value)
+  where value is not null and value is distinct from kept_value
+$$;
+
 -- What the kept one gets of fields that it has not. An external id that says a slug stays with that.
 create function filled_fields(kept contributors, merged_ids bigint[]) returns jsonb language sql stable as $$
   select coalesce(jsonb_object_agg(name, value), '{}')
@@ -65,8 +83,8 @@ $$;
 
 -- ops-merge-contributors. What the merged ones have gets another owner; what is left goes with them. Of rows that are
 -- the same, that of the contributor who comes first in the request moves. Slugs and external ids lead to the kept one.
--- The result has what the kept one gets, of series those that it was not in, and which unpublished names become
--- visible.
+-- The result has what the kept one gets, of series those that it was not in, and warnings: which unpublished names
+-- become visible, and which values are lost.
 create function merge_contributors(request request) returns outcome language plpgsql as $$
   declare
     kept_id bigint = request.input ->> 'keep';
@@ -92,7 +110,7 @@ create function merge_contributors(request request) returns outcome language plp
     end if;
     select * into kept from contributors where id = kept_id;
     filled = filled_fields(kept, merged_ids);
-    warnings = published_names(kept, merged_ids);
+    warnings = published_names(kept, merged_ids) || lost_values(kept, merged_ids);
     select
       jsonb_agg(jsonb_build_object('id', id, 'name', full_name(contributors), 'slug', slug) order by place)
     into merged

@@ -257,6 +257,24 @@ describe("ops-merge-contributors", () => {
     expect((await merge(kept, [hidden, shown], { dryRun: true })).warnings).toEqual([warning]);
     expect((await merge(hidden, [shown])).warnings).toEqual([]);
   });
+
+  it("keeps the disambiguation and the sort name of the kept one, and warns of others, which are lost", async () => {
+    const kept = await aContributor(stack.sql, { disambiguation: "", sort_name: "Roe" });
+    const columns = { first_name: "Jane", disambiguation: "painter", sort_name: "Doe" };
+    const painter = await aContributor(stack.sql, columns);
+    const same = await aContributor(stack.sql, { sort_name: "Roe" });
+
+    const { warnings } = await merge(kept, [same, painter], { dryRun: true });
+
+    expect(warnings).toEqual([
+      `The disambiguation "painter" of contributor ${painter.id} is lost: contributor ${kept.id} keeps its own`,
+      `The sort name "Doe" of contributor ${painter.id} is lost: contributor ${kept.id} keeps its own`,
+    ]);
+    await merge(kept, [same, painter]);
+    expect(await stack.sql`select disambiguation, sort_name from contributors where id = ${kept.id}`).toEqual([
+      { disambiguation: "", sort_name: "Roe" },
+    ]);
+  });
 });
 
 describe("ops-merge-contributors refuses, and changes nothing,", () => {
