@@ -16,7 +16,12 @@ export interface Reads<Include = undefined> {
     AdminErrors<keyof GetAdminContributorQuery> | Failure<404, "Contributor not found">,
     Locked
   >;
-  "/admin-permissions": Endpoint<"Lists permissions. Needs `view-permissions`.", object, PermissionList, AdminErrors>;
+  "/admin-permissions": Endpoint<
+    "Lists permissions. Needs `view-permissions`.",
+    { query?: ListPermissionsQuery },
+    PermissionList<Include>,
+    AdminErrors<keyof ListPermissionsQuery>
+  >;
   "/admin-permissions/id/{id}": Endpoint<
     "Shows a permission. Needs `view-permissions`.",
     ById,
@@ -26,9 +31,9 @@ export interface Reads<Include = undefined> {
   >;
   "/admin-roles": Endpoint<
     "Lists roles with the number of their permissions and users. Needs `view-roles`.",
-    object,
-    RoleList,
-    AdminErrors
+    { query?: ListRolesQuery },
+    RoleList<Include>,
+    AdminErrors<keyof ListRolesQuery>
   >;
   "/admin-roles/id/{id}": Endpoint<
     "Shows a role with its permissions. Needs `view-roles`.",
@@ -40,7 +45,7 @@ export interface Reads<Include = undefined> {
   "/admin-users": Endpoint<
     "Lists users with their roles and who is editing them. Needs `view-users`.",
     { query?: ListUsersQuery },
-    UserList,
+    UserList<Include>,
     AdminErrors<keyof ListUsersQuery>
   >;
   "/admin-users/id/{id}": Endpoint<
@@ -101,7 +106,7 @@ export interface Reads<Include = undefined> {
   "/publishers": Endpoint<
     "Lists publishers. Needs no permission.",
     { query?: ListPublishersQuery },
-    PublisherList,
+    PublisherList<Include>,
     PublicErrors<keyof ListPublishersQuery>
   >;
   "/publishers/letters": Endpoint<
@@ -291,10 +296,18 @@ export interface Deletes {
 export interface ListAdminContributorsQuery extends PageQuery {
   /** The website whose catalogue is read. */
   client: number;
-  /** By default `name-asc`. */
-  order?: "name-asc" | "name-desc" | "sort-name-asc" | "sort-name-desc";
+  /** The order of the records. By default `name-asc`. */
+  order?:
+    | "name-asc"
+    | "name-desc"
+    | "sort-name-asc"
+    | "sort-name-desc"
+    | "id-asc"
+    | "id-desc"
+    | "changed-asc"
+    | "changed-desc";
   /** Further fields to show, separated by commas. */
-  include?: Selection<"type" | "public" | "client" | "disambiguation" | "sort_name">;
+  include?: Selection<"type" | "public" | "client" | "disambiguation" | "sort_name" | "version" | "added" | "changed">;
   /**
    * Only records that are sorted under this letter of any script, regardless of case and accents; `#` for those that
    * begin with none.
@@ -314,11 +327,35 @@ export interface GetAdminContributorQuery {
   lock?: "none";
 }
 
+export interface ListPermissionsQuery {
+  /** Further fields to show, separated by commas. */
+  include?: Selection<"version" | "changed">;
+  /** The order of the records. By default `id-asc`. */
+  order?: "id-asc" | "id-desc" | "changed-asc" | "changed-desc";
+}
+
+export interface ListRolesQuery {
+  /** Further fields to show, separated by commas. */
+  include?: Selection<"version" | "changed">;
+  /** The order of the records. By default `id-asc`. */
+  order?: "id-asc" | "id-desc" | "changed-asc" | "changed-desc";
+}
+
 export interface ListUsersQuery extends PageQuery {
-  /** By default `name-asc`. */
-  order?: "name-asc" | "name-desc" | "registered-asc" | "registered-desc";
+  /** The order of the records. By default `name-asc`. */
+  order?:
+    | "name-asc"
+    | "name-desc"
+    | "registered-asc"
+    | "registered-desc"
+    | "id-asc"
+    | "id-desc"
+    | "changed-asc"
+    | "changed-desc";
   /** Only users with the role of this id. */
   role?: number;
+  /** Further fields to show, separated by commas. */
+  include?: Selection<"version" | "changed">;
 }
 
 export interface GetUserQuery {
@@ -339,7 +376,7 @@ export interface GetContributorQuery {
 export interface ListWorksQuery extends PageQuery {
   /** The website whose catalogue is read. */
   client: number;
-  /** By default `name-asc`. */
+  /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /**
    * The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in
@@ -353,10 +390,20 @@ export interface ListWorksQuery extends PageQuery {
 export interface ListContributorsQuery extends PageQuery {
   /** The website whose catalogue is read. */
   client: number;
-  /** By default `name-asc`. */
-  order?: "name-asc" | "name-desc" | "sort-name-asc" | "sort-name-desc" | "added-asc" | "added-desc";
+  /** The order of the records. By default `name-asc`. */
+  order?:
+    | "name-asc"
+    | "name-desc"
+    | "sort-name-asc"
+    | "sort-name-desc"
+    | "id-asc"
+    | "id-desc"
+    | "changed-asc"
+    | "changed-desc"
+    | "added-asc"
+    | "added-desc";
   /** Further fields to show, separated by commas. */
-  include?: Selection<"slug" | "disambiguation" | "sort_name">;
+  include?: Selection<"slug" | "disambiguation" | "sort_name" | "added" | "changed">;
   /**
    * Only records that are sorted under this letter of any script, regardless of case and accents; `#` for those that
    * begin with none.
@@ -374,7 +421,7 @@ export interface ListContributorLettersQuery {
 export interface ListPublicationsQuery extends PageQuery {
   /** The website whose catalogue is read. */
   client: number;
-  /** By default `name-asc`. */
+  /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /**
    * The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in
@@ -396,7 +443,10 @@ export interface GetPublisherQuery {
 }
 
 export interface ListPublishersQuery extends PageQuery {
-  order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
+  /** The order of the records. */
+  order?: "name-asc" | "name-desc" | "added-asc" | "added-desc" | "id-asc" | "id-desc" | "changed-asc" | "changed-desc";
+  /** Further fields to show, separated by commas. */
+  include?: Selection<"added" | "changed">;
   /**
    * Only records that are sorted under this letter of any script, regardless of case and accents; `#` for those that
    * begin with none.
@@ -514,6 +564,12 @@ export interface AdminContributorListItem {
   disambiguation?: string;
   /** Only with `include=sort_name`: by what they are sorted; given, or else last name, comma, first name. */
   sort_name?: string;
+  /** Only with `include=version`: for `If-Match` of a change. */
+  version?: number;
+  /** Only with `include=changed`: when it, or what belongs to it alone, was last changed. */
+  changed?: string;
+  /** Only with `include=added`: when it was added. */
+  added?: string;
   /** Who else is editing them. */
   locked_by?: UserReference;
 }
@@ -573,6 +629,10 @@ export interface ContributorListItem {
   disambiguation?: string;
   /** Only with `include=sort_name`: by what they are sorted; given, or else last name, comma, first name. */
   sort_name?: string;
+  /** Only with `include=added`: when it was added. */
+  added?: string;
+  /** Only with `include=changed`: when it, or what belongs to it alone, was last changed. */
+  changed?: string;
   /** Its address, or null. */
   image: string | null;
   /** Null if not known. */
@@ -698,7 +758,17 @@ export interface Permission {
   description: string;
 }
 
-export type PermissionList = Permission[];
+export type PermissionList<Include = undefined> = With<PermissionListItem, Include>[];
+
+export interface PermissionListItem {
+  id: number;
+  name: string;
+  description: string;
+  /** Only with `include=version`: for `If-Match` of a change. */
+  version?: number;
+  /** Only with `include=changed`: when it, or what belongs to it alone, was last changed. */
+  changed?: string;
+}
 
 export interface Publication {
   id: number;
@@ -751,8 +821,8 @@ export interface PublisherAlias {
   language_code?: string;
 }
 
-export interface PublisherList extends Page {
-  publishers: PublisherListItem[];
+export interface PublisherList<Include = undefined> extends Page {
+  publishers: With<PublisherListItem, Include>[];
   /** The records returned. */
   count: number;
 }
@@ -774,6 +844,10 @@ export interface PublisherListItem {
   /** Its address, or empty. */
   image: string;
   image_source: string;
+  /** Only with `include=added`: when it was added. */
+  added?: string;
+  /** Only with `include=changed`: when it, or what belongs to it alone, was last changed. */
+  changed?: string;
 }
 
 export interface PublisherRelation {
@@ -795,7 +869,7 @@ export interface Role {
   permissions: Permission[];
 }
 
-export type RoleList = RoleListItem[];
+export type RoleList<Include = undefined> = With<RoleListItem, Include>[];
 
 export interface RoleListItem {
   id: number;
@@ -803,6 +877,10 @@ export interface RoleListItem {
   description: string | null;
   permission_count: number;
   user_count: number;
+  /** Only with `include=version`: for `If-Match` of a change. */
+  version?: number;
+  /** Only with `include=changed`: when it, or what belongs to it alone, was last changed. */
+  changed?: string;
 }
 
 export interface RoleSummary {
@@ -889,8 +967,8 @@ export interface User {
   roles: UserRole[];
 }
 
-export interface UserList extends Page {
-  users: UserListItem[];
+export interface UserList<Include = undefined> extends Page {
+  users: With<UserListItem, Include>[];
 }
 
 export interface UserListItem {
@@ -906,6 +984,10 @@ export interface UserListItem {
   roles: RoleSummary[];
   /** Who else is editing them. */
   lock: UserReference | null;
+  /** Only with `include=version`: for `If-Match` of a change. */
+  version?: number;
+  /** Only with `include=changed`: when it, or what belongs to it alone, was last changed. */
+  changed?: string;
 }
 
 export interface UserReference {

@@ -50,8 +50,14 @@ export interface ById {
   path: { id: number };
 }
 
-/** Any of these words, each once, in any order, with commas between them. */
-export type Selection<Word extends string> = Word | { [One in Word]: `${One},${Selection<Exclude<Word, One>>}` }[Word];
+/**
+ * Any of these words, each once, in any order, with commas between them. What follows three words is left to the service,
+ * since the compiler would make each order of all of them.
+ */
+export type Selection<Word extends string> = Word | { [One in Word]: `${One},${Further<Exclude<Word, One>>}` }[Word];
+type Further<Word extends string> =
+  | Word
+  | { [One in Word]: `${One},${Exclude<Word, One>}` | `${One},${Exclude<Word, One>},${string}` }[Word];
 
 /** A record with the fields that `include` names. */
 export type With<Data, Include> = Include extends string

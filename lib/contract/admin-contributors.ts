@@ -34,7 +34,7 @@ export const listAdminContributors = declare("GET /admin-contributors", {
   summary: "Lists a client's contributors, unpublished ones included, with who is editing them",
   permission: "view-contributors",
   query: { order: order(...contributorOrders), ...page, search, client: queryId },
-  extensionQuery: { include: include(...includable), letter },
+  extensionQuery: { include: include(...includable, "version", "added", "changed"), letter },
   response: { list: "AdminContributorListItem", field: "contributors" },
 });
 

@@ -1,5 +1,5 @@
 import { declare } from "./declare.ts";
-import { name, pathId, requiredShortText } from "./parameters.ts";
+import { include, name, order, pathId, recordOrders, requiredShortText } from "./parameters.ts";
 
 /* Permissions (README.md, "Permissions"). */
 
@@ -11,7 +11,8 @@ const lacking = "the caller lacks the permission";
 export const listPermissions = declare("GET /admin-permissions", {
   summary: "Lists permissions",
   permission: "view-permissions",
-  response: { list: "Permission" },
+  extensionQuery: { include: include("version", "changed"), order: order(...recordOrders) },
+  response: { list: "PermissionListItem" },
 });
 
 export const getPermission = declare("GET /admin-permissions/id/{id}", {

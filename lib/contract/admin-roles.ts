@@ -1,6 +1,16 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import { bodyId, list, name, pathId, requiredShortText, shortText } from "./parameters.ts";
+import {
+  bodyId,
+  include,
+  list,
+  name,
+  order,
+  pathId,
+  recordOrders,
+  requiredShortText,
+  shortText,
+} from "./parameters.ts";
 
 /* Roles (README.md, "Roles"). */
 
@@ -14,6 +24,7 @@ const permissions = list(bodyId, permissionsMax);
 export const listRoles = declare("GET /admin-roles", {
   summary: "Lists roles with the number of their permissions and users",
   permission: "view-roles",
+  extensionQuery: { include: include("version", "changed"), order: order(...recordOrders) },
   response: { list: "RoleListItem" },
 });
 

@@ -1,7 +1,20 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { noFileService } from "./errors.ts";
-import { bodyId, flag, image, list, lock, name, order, page, pathId, search } from "./parameters.ts";
+import {
+  bodyId,
+  flag,
+  image,
+  include,
+  list,
+  lock,
+  name,
+  order,
+  page,
+  pathId,
+  recordOrders,
+  search,
+} from "./parameters.ts";
 
 /* Users (README.md, "Users"). */
 
@@ -13,11 +26,12 @@ export const listUsers = declare("GET /admin-users", {
   summary: "Lists users with their roles and who is editing them",
   permission: "view-users",
   query: {
-    order: order("name-asc", "name-desc", "registered-asc", "registered-desc"),
+    order: order("name-asc", "name-desc", "registered-asc", "registered-desc", ...recordOrders),
     ...page,
     search,
     role: z.optional(pathId),
   },
+  extensionQuery: { include: include("version", "changed") },
   response: { list: "UserListItem", field: "users" },
 });
 

@@ -20,7 +20,7 @@ import {
 export const listContributors = declare("GET /contributors", {
   summary: "Lists the published contributors of a client",
   query: { lang, order: order(...contributorOrders, "added-asc", "added-desc"), search, ...page, client: queryId },
-  extensionQuery: { include: include("slug", "disambiguation", "sort_name"), letter },
+  extensionQuery: { include: include("slug", "disambiguation", "sort_name", "added", "changed"), letter },
   response: { list: "ContributorListItem", field: "contributors" },
   tags: ["contributors", "series"],
 });

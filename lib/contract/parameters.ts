@@ -118,7 +118,9 @@ export const lang = z.optional(z.string().check(z.maxLength(nameLengthMax), stor
 export const order = <const Orders extends readonly [string, ...string[]]>(...orders: Orders) =>
   z._default(z.enum(orders), orders[0]);
 export const catalogueOrder = z.enum(["name-asc", "name-desc", "added-asc", "added-desc"]);
-export const contributorOrders = ["name-asc", "name-desc", "sort-name-asc", "sort-name-desc"] as const;
+/** Orders beyond the interface. */
+export const recordOrders = ["id-asc", "id-desc", "changed-asc", "changed-desc"] as const;
+export const contributorOrders = ["name-asc", "name-desc", "sort-name-asc", "sort-name-desc", ...recordOrders] as const;
 /** A letter of any script, or # for all that is none. */
 export const letterText = z.string().check(z.regex(/^(#|\p{L}\p{M}*)$/u), z.maxLength(nameLengthMax));
 export const letter = z.optional(letterText);

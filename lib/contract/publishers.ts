@@ -8,6 +8,7 @@ import {
   page,
   pathInteger,
   queryId,
+  recordOrders,
   search,
   slug,
   userLanguage,
@@ -17,8 +18,8 @@ import {
 
 export const listPublishers = declare("GET /publishers", {
   summary: "Lists publishers",
-  query: { lang, order: z.optional(catalogueOrder), search, ...page },
-  extensionQuery: { letter },
+  query: { lang, order: z.optional(z.enum([...catalogueOrder.options, ...recordOrders])), search, ...page },
+  extensionQuery: { include: include("added", "changed"), letter },
   response: { list: "PublisherListItem", field: "publishers", count: true },
   tags: ["publishers", "series"],
 });

@@ -43,13 +43,22 @@ export const Session = z.strictObject({
 
 export const Slug = field(z.string().check(z.minLength(1)), "What stands for a record in addresses.");
 
+const version = z.optional(field(count, "Only with `include=version`: for `If-Match` of a change."));
+const added = z.optional(field(instant, "Only with `include=added`: when it was added."));
+const changed = z.optional(
+  field(instant, "Only with `include=changed`: when it, or what belongs to it alone, was last changed."),
+);
+const listed = { version, changed };
+
 /** Of roles and permissions. */
 const named = { id, name: z.string(), description: z.string() };
 const namedOrNull = { ...named, description: z.nullable(z.string()) };
 
 export const Permission = z.strictObject(named);
 
-export const RoleListItem = z.strictObject({ ...namedOrNull, permission_count: count, user_count: count });
+export const PermissionListItem = z.strictObject({ ...named, ...listed });
+
+export const RoleListItem = z.strictObject({ ...namedOrNull, permission_count: count, user_count: count, ...listed });
 
 export const Role = z.strictObject({
   ...named,
@@ -67,6 +76,7 @@ export const UserListItem = z.strictObject({
   registered: instant,
   roles: z.array(RoleSummary),
   lock: field(z.nullable(UserReference), "Who else is editing them."),
+  ...listed,
 });
 
 export const User = z.strictObject({
@@ -140,6 +150,8 @@ const included = {
 export const AdminContributorListItem = z.strictObject({
   ...adminContributor,
   ...included,
+  ...listed,
+  added,
   locked_by: z.optional(field(UserReference, "Who else is editing them.")),
 });
 
@@ -160,6 +172,8 @@ export const ContributorListItem = z.strictObject({
   slug: z.optional(field(z.string(), "Only with `include=slug`.")),
   disambiguation,
   sort_name: sortName,
+  added,
+  changed,
   image: urlOrNull,
   gender: possibleOrNull,
   series_count: count,
@@ -191,6 +205,8 @@ export const PublisherListItem = z.strictObject({
   founding_date: field(z.union([date, z.literal("")]), "What is known of it: YYYY, YYYY-MM or YYYY-MM-DD; or empty."),
   image: urlOrEmpty,
   image_source: z.string(),
+  added,
+  changed,
 });
 
 export const PublisherAlias = z.strictObject({

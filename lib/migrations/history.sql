@@ -18,11 +18,11 @@ create function history_tables() returns table (
   from (
     values
       ('clients', 'client', null, null, '{}', '{}', null),
-      ('users', 'user', null, null, '{}', '{}', 'Delete the user in the panel instead, which is for good'),
-      ('roles', 'role', null, null, '{}', '{}', null),
-      ('permissions', 'permission', null, null, '{}', '{}', null),
-      ('contributors', 'contributor', null, null, '{contributor-, contributors}', '{alias_keys}', null),
-      ('publishers', 'publisher', null, null, '{publisher-, publishers}', '{alias_keys}', null),
+      ('users', 'user', null, null, '{}', '{changed_at}', 'Delete the user in the panel instead, which is for good'),
+      ('roles', 'role', null, null, '{}', '{changed_at}', null),
+      ('permissions', 'permission', null, null, '{}', '{changed_at}', null),
+      ('contributors', 'contributor', null, null, '{contributor-, contributors}', '{alias_keys, changed_at}', null),
+      ('publishers', 'publisher', null, null, '{publisher-, publishers}', '{alias_keys, changed_at}', null),
       ('series', 'series', null, null, '{series}', '{alias_keys}', null),
       ('tags', 'tag', null, null, '{series}', '{}', null),
       ('user_roles', 'user', 'role', 200, '{}', '{username_key, registered}', null),

@@ -3,7 +3,7 @@ import type { listContributors } from "../contract/contributors.ts";
 import type { Filters } from "../contract/declare.ts";
 import type { Batch, ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
-import { imageUrl, record, records } from "./fragments/json.ts";
+import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, countByLetter, countOf, letterOf, type Order, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
@@ -67,15 +67,15 @@ const includable = {
   client: sql`client_id as client`,
   disambiguation: sql`disambiguation`,
   sort_name: sql`coalesce(sort_name, default_sort_name(first_name, last_name)) as sort_name`,
+  version: sql`version`,
+  added,
+  changed,
 };
 
 export type Include = readonly (keyof typeof includable | "language_code")[] | undefined;
 
 /** What is included, a comma before each. */
-export const fieldsOf = (include: Include): Sql =>
-  Object.entries(includable)
-    .filter(([word]) => include?.some((each) => each === word))
-    .reduce((fields, [, field]) => sql`${fields}, ${field}`, empty);
+export const fieldsOf = (include: Include): Sql => included(includable, include);
 
 /** Published contributors. */
 export const list = ({ include, ...input }: Input): ListQuery =>

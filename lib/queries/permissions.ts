@@ -1,16 +1,22 @@
 import sql, { type Sql } from "sql-template-tag";
+import type { listPermissions } from "../contract/admin-permissions.ts";
+import type { Filters } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import { record } from "./fragments/json.ts";
+import { changed, included, record } from "./fragments/json.ts";
+import { pageOfFound, recordOrders } from "./fragments/lists.ts";
 
-export const list = (): ListQuery => ({
-  page: ({ after, limit }) => sql`
-    select id, name, description
-    from permissions
-    where id > ${after?.id ?? 0}::bigint
-    order by id
-    limit ${limit}::bigint
-  `,
-});
+export function list({ order, include }: Filters<typeof listPermissions>): ListQuery {
+  const { column, by } = recordOrders[order];
+  return {
+    found: sql`select id, ${column} as key, name, description, version, changed_at from permissions`,
+    sortInMemory: true,
+    page: (batch) => sql`
+      select id, name, description ${included({ version: sql`version`, changed }, include)}
+      from ${pageOfFound(recordOrders[order], batch)} as page
+      order by ${by}
+    `,
+  };
+}
 
 export const find = (id: number | null): Sql => sql`
   select version, null::text as warning, ${record(sql`id, name, description`)} as body

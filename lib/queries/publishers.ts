@@ -3,7 +3,7 @@ import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { getPublisher, listPublishers } from "../contract/publishers.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
-import { imageUrl, record, records } from "./fragments/json.ts";
+import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, countByLetter, countOf, letterOf, pageOfFound } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
@@ -11,7 +11,7 @@ import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
 /** Publishers of all clients; by default in the order in which they were added. */
-export function list({ search, letter, order = "added-asc" }: Filters<typeof listPublishers>): ListQuery {
+export function list({ search, letter, include, order = "added-asc" }: Filters<typeof listPublishers>): ListQuery {
   const { column, by } = catalogueOrders[order];
   const { lookup, condition } = searchPlan(search, keysOf(sql`publishers`));
   return {
@@ -28,7 +28,7 @@ export function list({ search, letter, order = "added-asc" }: Filters<typeof lis
         coalesce(website, '') as website, coalesce(headquarter, '') as headquarter,
         (select count(*) from series_publishers where publisher_id = page.id) as series_count,
         coalesce(founding_date, '') as founding_date, coalesce(${imageUrl(sql`image`)}, '') as image,
-        coalesce(image_source, '') as image_source
+        coalesce(image_source, '') as image_source ${included({ added, changed }, include)}
       from ${pageOfFound(catalogueOrders[order], batch)} as page
       order by ${by}
     `,

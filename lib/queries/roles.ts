@@ -1,21 +1,29 @@
 import sql, { type Sql } from "sql-template-tag";
+import type { listRoles } from "../contract/admin-roles.ts";
+import type { Filters } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import { record, records } from "./fragments/json.ts";
+import { changed, included, record, records } from "./fragments/json.ts";
+import { pageOfFound, recordOrders } from "./fragments/lists.ts";
 
-export const list = (): ListQuery => ({
-  page: ({ after, limit }) => sql`
-    select id, name, description, coalesce(permissions, 0) as permission_count, coalesce(total, 0) as user_count
-    from
-      roles
-      left join (
-        select role_id, count(*) as permissions from role_permissions group by role_id
-      ) as granted on role_id = roles.id
-      left join counters on subject = 'users of role' and scope = roles.id
-    where id > ${after?.id ?? 0}::bigint
-    order by id
-    limit ${limit}::bigint
-  `,
-});
+export function list({ order, include }: Filters<typeof listRoles>): ListQuery {
+  const { column, by } = recordOrders[order];
+  return {
+    found: sql`select id, ${column} as key, name, description, version, changed_at from roles`,
+    sortInMemory: true,
+    page: (batch) => sql`
+      select
+        id, name, description, coalesce(permissions, 0) as permission_count, coalesce(total, 0) as user_count
+        ${included({ version: sql`version`, changed }, include)}
+      from
+        ${pageOfFound(recordOrders[order], batch)} as page
+        left join (
+          select role_id, count(*) as permissions from role_permissions group by role_id
+        ) as granted on role_id = id
+        left join counters on subject = 'users of role' and scope = id
+      order by ${by}
+    `,
+  };
+}
 
 export const find = (id: number | null): Sql => sql`
   select version, null::text as warning, ${record(sql`

@@ -2,12 +2,13 @@ import sql, { type Sql } from "sql-template-tag";
 import type { getUser, listUsers } from "../contract/admin-users.ts";
 import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import { imageUrl, instant, record, records } from "./fragments/json.ts";
-import { ascending, countOf, descending, pageOfFound } from "./fragments/lists.ts";
+import { changed, imageUrl, included, instant, record, records } from "./fragments/json.ts";
+import { ascending, countOf, descending, pageOfFound, recordOrders } from "./fragments/lists.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 import { keysOf, type SearchPlan, searchPlan } from "./fragments/search.ts";
 
 const orders = {
+  ...recordOrders,
   "name-asc": ascending(sql`username_key`, sql`text`),
   "name-desc": descending(sql`username_key`, sql`text`),
   "registered-asc": ascending(sql`registered`, sql`timestamptz`),
@@ -17,13 +18,13 @@ const orders = {
 /**
  * An index gives the ids of the page; other columns are read only for these users. A null role is an id that no role has.
  */
-export function list({ order, search, role }: Filters<typeof listUsers>): ListQuery {
-  const { column, by } = orders[order];
+export function list({ order, search, role, include }: Filters<typeof listUsers>): ListQuery {
+  const { by } = orders[order];
   const plan = searchPlan(search, keysOf(sql`users`));
   const count = role === undefined ? countOf("users", sql`0`) : countOf("users of role", sql`${role}::bigint`);
   return {
-    found: matching(plan, role, column),
-    sortInMemory: plan.lookup === "index",
+    found: matching(plan, role, order),
+    sortInMemory: plan.lookup === "index" || (role !== undefined && order in recordOrders),
     countsFirst: plan.lookup === "scan",
     max: plan.lookup === "none" ? count : sql`select count(*) from found`,
     page: (batch) => sql`
@@ -31,20 +32,25 @@ export function list({ order, search, role }: Filters<typeof listUsers>): ListQu
         id, slug, username, age_verified, coalesce(${imageUrl(sql`image`)}, '') as profile_image,
         ${instant(sql`registered`)} as registered,
         ${rolesWith(sql`coalesce(description, '')`)} as roles,
-        ${otherEditor("user")} as lock
+        ${otherEditor("user")} as lock ${included({ version: sql`version`, changed }, include)}
       from ${pageOfFound(orders[order], batch)} as page join users using (id)
       order by ${by}
     `,
   };
 }
 
-/** The table of users' roles has their sort keys, too. So the users of a rare role are found without the others. */
-function matching({ lookup, condition }: SearchPlan, role: number | null | undefined, key: Sql): Sql {
+/**
+ * The table of users' roles has their names and registrations, too. So the users of a rare role are found without the
+ * others.
+ */
+function matching({ lookup, condition }: SearchPlan, role: number | null | undefined, order: keyof typeof orders): Sql {
+  const { column: key } = orders[order];
   if (role === undefined) return sql`select id, ${key} as key from users where ${condition}`;
   const members = sql`from user_roles where role_id = ${role}::bigint`;
   const ofRole = sql`select user_id as id, ${key} as key ${members}`;
-  if (lookup === "none") return ofRole;
-  return lookup === "index"
+  const isInUsers = lookup === "index" || order in recordOrders;
+  if (lookup === "none" && !isInUsers) return ofRole;
+  return isInUsers
     ? sql`select id, ${key} as key from users where ${condition} and id in (select user_id ${members})`
     : sql`${ofRole} and (select ${condition} from users where id = user_id)`;
 }

@@ -5,7 +5,7 @@ type Contents = ReadonlyMap<string, ReadonlyMap<string, Row>>;
 
 /** Counts, copies and keys that the database derives from other rows. */
 const derivedTables = new Set(["change_lock", "counters", "history", "lock_secret", "releases", "stale_tags"]);
-const derivedColumns = /^(scope|version|\w+_keys?)$/;
+const derivedColumns = /^(scope|version|changed_at|\w+_keys?)$/;
 
 /**
  * What an action changes in the whole database: a line for each field with its value before and after, and one for each

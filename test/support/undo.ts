@@ -51,7 +51,7 @@ export async function rowsOf(sql: Sql): Promise<Rows> {
   return Object.fromEntries(rows.map(({ name, row }) => [name, row]));
 }
 
-/** What undoing brings back: these rows without versions, which grow, and counters. A total of 0 is as good as none. */
+/** What undoing brings back: these rows without versions and times of change, and counters. A total of 0 is as good as none. */
 export async function contents(sql: Sql) {
   const [rows, counters] = await Promise.all([
     rowsOf(sql),
@@ -61,7 +61,7 @@ export async function contents(sql: Sql) {
 }
 
 export const withoutVersions = (rows: Rows): Rows =>
-  Object.fromEntries(Object.entries(rows).map(([name, { version: _, ...row }]) => [name, row]));
+  Object.fromEntries(Object.entries(rows).map(([name, { version: _, changed_at: _changed, ...row }]) => [name, row]));
 
 /** Lets the minutes pass in which objects of removed images may still be deleted. */
 export const settleImages = (sql: Sql) =>

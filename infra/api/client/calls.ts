@@ -132,9 +132,10 @@ function baseType(base: keyof typeof bases, meaning: string, schema: Schema = {}
 /** The type of a component. Of a merge patch the client knows that it is a part of the whole. */
 function componentType(name: string, schema: Schema, hasInclude: boolean): string {
   if (isPlain(name) || name.endsWith("Patch")) return "";
-  if (schema.type !== "object") return `export type ${name} = ${typeOf(schema)};\n`;
-  if (!hasInclude) return interfaceOf(name, schema, "Page");
-  return interfaceOf(`${name}<Include = undefined>`, schema, "Page").replace(/(\w+)\[\]/, "With<$1, Include>[]");
+  const generic = hasInclude ? `${name}<Include = undefined>` : name;
+  const type =
+    schema.type === "object" ? interfaceOf(generic, schema, "Page") : `export type ${generic} = ${typeOf(schema)};\n`;
+  return hasInclude ? type.replace(/(\w+)\[\]/, "With<$1, Include>[]") : type;
 }
 
 /** In the format of this repository. */

@@ -35,6 +35,7 @@ const meanings: Readonly<Record<string, string>> = {
   lang: "Reserved; not used yet.",
   user_lang:
     "The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in itself.",
+  order: "The order of the records.",
   include: "further fields to show, separated by commas.",
   lock: "`none` returns the record, and neither takes nor renews the edit lock.",
   role: "Only users with the role of this id.",

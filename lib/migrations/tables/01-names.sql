@@ -363,3 +363,58 @@ create procedure keep_alias_keys(table_name text, owner_table text, owner_column
     call add_triggers(table_name, 'keep_alias_keys', function || '()', '{insert, update, delete}');
   end
 $procedure$;
+
+-- Notes when a record was changed, for every way by which it is.
+create function note_change() returns trigger
+  language plpgsql
+  as $$
+    begin
+      new.changed_at = now();
+      return new;
+    end
+  $$;
+
+-- Notes when a record was changed whose elements lie in these tables, also when only they change. An update that leaves
+-- a row as it was changes nothing. A record that has the transaction's time is not written again.
+create procedure keep_changed_at(owner_table text, owner_column text, element_tables text[], events text[])
+  language plpgsql as $procedure$
+  declare
+    element_table text;
+    function text = 'note_change_of_' || owner_column;
+  begin
+    execute format(
+      $format$
+        create function %1$I() returns trigger language plpgsql
+          set plan_cache_mode = force_generic_plan
+          set enable_seqscan = off
+          as $$
+            declare
+              ids bigint[] = '{}';
+            begin
+              if tg_op = 'INSERT' then
+                ids = array(select %3$I from added);
+              elsif tg_op = 'DELETE' then
+                ids = array(select %3$I from removed);
+              else
+                ids = array(
+                  select %3$I from (select * from added except select * from removed) as later
+                  union
+                  select %3$I from (select * from removed except select * from added) as former
+                );
+              end if;
+              if ids = '{}' then
+                return null;
+              end if;
+              perform from %2$I where id = any(ids) and changed_at <> now() order by id for no key update;
+              update %2$I set changed_at = now() where id = any(ids) and changed_at <> now();
+              return null;
+            end
+          $$
+      $format$,
+      function, owner_table, owner_column
+    );
+    foreach element_table in array element_tables loop
+      call add_triggers(element_table, 'note_change', function || '()', events);
+    end loop;
+  end
+$procedure$;

@@ -10,7 +10,8 @@ create table users (
   -- (lib/images/keys.ts), and those of contributors lie in avatars/.
   image text constraint users_image_is_own check (image !~ '^avatars/|-256(\.\w+)?$'),
   registered timestamptz not null default now(),
-  version bigint not null default 1
+  version bigint not null default 1,
+  changed_at timestamptz not null default now() -- When it, or which roles it has, was changed; kept by triggers
 );
 
 create unique index users_username_key on users (identity_key(username));
@@ -18,6 +19,8 @@ create unique index users_username_key on users (identity_key(username));
 create index users_by_name on users (username_key, id);
 
 create index users_by_registration on users (registered, id);
+
+create index users_by_change on users (changed_at, id);
 
 create index users_by_pairs on users using gin (pairs(search_keys));
 
@@ -36,7 +39,8 @@ create table roles (
   name text not null check (name <> ''),
   description text,
   is_default smallint not null default 0 check (is_default in (0, 1)),
-  version bigint not null default 1
+  version bigint not null default 1,
+  changed_at timestamptz not null default now() -- As of users, with the permissions of the role
 );
 
 create unique index roles_name_key on roles (identity_key(name));
@@ -50,7 +54,8 @@ create table permissions (
   key text constraint permissions_key_key unique,
   name text not null check (name <> ''),
   description text not null default '',
-  version bigint not null default 1
+  version bigint not null default 1,
+  changed_at timestamptz not null default now()
 );
 
 create unique index permissions_name_key on permissions (identity_key(name));
@@ -62,6 +67,12 @@ create table role_permissions (
 );
 
 create index role_permissions_by_permission on role_permissions (permission_id);
+
+create trigger note_change before update on roles for each row execute function note_change();
+
+create trigger note_change before update on permissions for each row execute function note_change();
+
+call keep_changed_at('roles', 'role_id', '{role_permissions}', '{insert, update, delete}');
 
 -- A role's users are listed by keys that lie beside their roles: in the order of all users, those whose names come late
 -- would be looked for among everybody.
@@ -131,6 +142,11 @@ create function give_default_role() returns trigger
 -- is taken before the one that is given.
 create trigger to_default_role after delete on user_roles
   referencing old table as removed for each statement execute function give_default_role();
+
+create trigger note_change before update on users for each row execute function note_change();
+
+-- A user who is renamed is changed without this.
+call keep_changed_at('users', 'user_id', '{user_roles}', '{insert, delete}');
 
 -- Sessions, by the SHA-256 of their token. A session outlives its user, hence no foreign key; user ids are never
 -- reused.

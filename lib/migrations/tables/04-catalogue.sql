@@ -33,6 +33,8 @@ create table contributors (
   image text constraint contributors_image_is_own check (image !~ '^profiles/|-256(\.\w+)?$'),
   random_key double precision not null default random(), -- Place of the contributor in random picks
   version bigint not null default 1,
+  added_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(), -- When it or one of its elements was changed; kept by triggers
   alias_keys text not null default '' collate "C", -- Search keys of the aliases; kept by triggers
   search_keys text not null generated always as (
     search_key(first_name || coalesce(' ' || last_name, '')) || chr(10) || alias_keys
@@ -65,6 +67,10 @@ create index public_contributors_by_sort_name on contributors (scope, sort_key, 
   where public;
 
 create index public_contributors_by_id on contributors (scope, id) where public;
+
+create index contributors_by_id on contributors (scope, id);
+
+create index contributors_by_change on contributors (scope, changed_at, id) include (public);
 
 create index public_contributors_at_random on contributors (scope, random_key) include (slug) where public;
 
@@ -217,6 +223,14 @@ create index contributor_relations_by_contributor on contributor_relations (cont
 
 create index contributor_relations_by_relation on contributor_relations (relation_id);
 
+create trigger note_change before update on contributors for each row execute function note_change();
+
+call keep_changed_at(
+  'contributors', 'contributor_id',
+  '{contributor_links, contributor_aliases, contributor_descriptions, contributor_relations}',
+  '{insert, update, delete}'
+);
+
 -- Who is editing a contributor, and until when.
 create table contributor_locks (
   contributor_id bigint primary key references contributors on delete cascade,
@@ -247,6 +261,8 @@ create table publishers (
   image text constraint publishers_image_is_own check (image !~ '^(avatars|profiles)/'), -- The bucket keeps it
   image_source text,
   random_key double precision not null default random(),
+  added_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
   alias_keys text not null default '' collate "C",
   search_keys text not null generated always as (search_key(name) || chr(10) || alias_keys) stored collate "C",
   external_id text constraint publishers_external_id_says_slug
@@ -256,6 +272,8 @@ create table publishers (
 create unique index publishers_external_id_key on publishers (external_id) where external_id is not null;
 
 create index publishers_by_name on publishers (name_key, id);
+
+create index publishers_by_change on publishers (changed_at, id);
 
 create index publishers_by_letter on publishers (letter);
 
@@ -297,3 +315,10 @@ create table publisher_relations (
 create index publisher_relations_by_publisher on publisher_relations (publisher_id, id);
 
 create index publisher_relations_by_relation on publisher_relations (relation_id);
+
+create trigger note_change before update on publishers for each row execute function note_change();
+
+call keep_changed_at(
+  'publishers', 'publisher_id', '{publisher_aliases, publisher_descriptions, publisher_relations}',
+  '{insert, update, delete}'
+);

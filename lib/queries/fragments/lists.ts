@@ -26,14 +26,23 @@ export const pageOf = (records: Sql, { by }: Order, { offset, limit }: Batch): S
 export const pageOfFound = (order: Order, batch: Batch): Sql =>
   pageOf(sql`found where ${order.isAfter(batch.after)}`, order, batch);
 
-/** Orders of the catalogue's lists. Newer records have larger ids. */
+/** Orders of all lists of records. Newer records have larger ids. */
+export const recordOrders = {
+  "id-asc": ascending(sql`id`, sql`bigint`),
+  "id-desc": descending(sql`id`, sql`bigint`),
+  "changed-asc": ascending(sql`changed_at`, sql`timestamptz`),
+  "changed-desc": descending(sql`changed_at`, sql`timestamptz`),
+} as const;
+
+/** Orders of the catalogue's lists. */
 export const catalogueOrders = {
+  ...recordOrders,
   "name-asc": ascending(sql`name_key`, sql`text`),
   "name-desc": descending(sql`name_key`, sql`text`),
   "sort-name-asc": ascending(sql`sort_key`, sql`text`),
   "sort-name-desc": descending(sql`sort_key`, sql`text`),
-  "added-asc": ascending(sql`id`, sql`bigint`),
-  "added-desc": descending(sql`id`, sql`bigint`),
+  "added-asc": recordOrders["id-asc"],
+  "added-desc": recordOrders["id-desc"],
 } as const;
 
 /** The letter under which records are listed that begin as this text does. */

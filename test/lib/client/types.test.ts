@@ -75,7 +75,7 @@ const hovers = [
   [
     `colophon.GET(${withSlugs})`,
     "include",
-    'ListContributorsQuery.include?: Selection<"disambiguation" | "slug" | "sort_name">',
+    'ListContributorsQuery.include?: Selection<"added" | "changed" | "disambiguation" | "slug" | "sort_name">',
   ],
   [`colophon.GET(${withSlugs})`, "include", "Further fields to show"],
   [

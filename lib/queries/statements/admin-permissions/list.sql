@@ -10,9 +10,15 @@ from
         select *
         from
           (
+            with found as materialized (select id, id as key, name, description, version, changed_at from permissions)
             select 0::bigint as max, count(*) as count, string_agg(cast(row_to_json(item) as text), ',') as text
             from
-              (select id, name, description from permissions where id > :4::bigint order by id limit :5::bigint) as item
+              (
+                select id, name, description
+                from
+                  (select * from found where true order by key asc, id asc limit :4::bigint offset :5::bigint) as page
+                order by key asc, id asc
+              ) as item
           ) as result
         where caller.status = 200
         offset 0
@@ -21,8 +27,8 @@ from
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-permissions'
 -- :3 = 401
--- :4 = 0
--- :5 = 400
+-- :4 = 400
+-- :5 = 0
 
 -- The next page of a list that exceeds a result of the Data API
 select
@@ -49,15 +55,22 @@ from
             from
               (
                 with
+                  found as materialized (select id, id as key, name, description, version, changed_at from permissions),
                   page as materialized (
                     select id, cast(row_to_json(item) as text) as record
                     from
                       (
                         select id, name, description
-                        from permissions
-                        where id > :4::bigint
-                        order by id
-                        limit :5::bigint
+                        from
+                          (
+                            select *
+                            from found
+                            where (key, id) > (:4::bigint, :5::bigint)
+                            order by key asc, id asc
+                            limit :6::bigint
+                            offset :7::bigint
+                          ) as page
+                        order by key asc, id asc
                       ) as item
                   ),
                   -- a materialized page keeps its order, so the window functions follow it
@@ -74,12 +87,12 @@ from
                       string_agg(record, ',' order by position) as text,
                       case
                         when count(*) < (select count(*) from page)
-                        or count(*) = :6::bigint then (array_agg(id order by position desc)) [1]
+                        or count(*) = :8::bigint then (array_agg(id order by position desc)) [1]
                       end as next_id
                     from measured
                     where bytes <= 720000 or position = 1
                   )
-                select *, 0::bigint as max, null::text as next_key
+                select *, 0::bigint as max, (select cast(key as text) from found where id = next_id) as next_key
                 from result
               ) as result
             where caller.status = 200
@@ -92,6 +105,8 @@ from
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-permissions'
 -- :3 = 401
--- :4 = 77
--- :5 = 2000
+-- :4 = 'key'
+-- :5 = 77
 -- :6 = 2000
+-- :7 = 0
+-- :8 = 2000

@@ -1,0 +1,185 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { useAdministrator } from "../support/callers.ts";
+import { aContributor, add, aPublisher, relate } from "../support/catalogue.ts";
+import { identifier } from "../support/database.ts";
+import { invalidParameter } from "../support/envelope.ts";
+import { aUser } from "../support/people.ts";
+import { aPermission, aRole, give, permissionId } from "../support/records.ts";
+import { useStack } from "../support/stack.ts";
+
+/* What panels and websites ask lists for beyond the interface. */
+
+const stack = useStack();
+const administrator = useAdministrator(stack);
+
+type Query = Readonly<Record<string, string | number>>;
+type Shown = Readonly<Record<string, unknown>> & { readonly id: number };
+
+/** Each list with its table, and how a record is made. */
+const lists = {
+  "contributors/list": ["contributors", () => aContributor(stack.sql)],
+  "publishers/list": ["publishers", () => aPublisher(stack.sql)],
+  "admin-contributors/list": ["contributors", () => aContributor(stack.sql, { public: false })],
+  "admin-users/list": ["users", () => aUser(stack.sql, `user ${Math.random()}`)],
+  "admin-roles/list": ["roles", () => aRole(stack.sql)],
+  "admin-permissions/list": ["permissions", () => aPermission(stack.sql)],
+} as const;
+type List = keyof typeof lists;
+const names = Object.keys(lists) as readonly List[];
+const administrative = names.filter((name) => name.startsWith("admin-"));
+
+const get = async (list: List, query: Query = {}) =>
+  (await administrator.call(list, { query: { client: 1, ...query } })).body;
+const recordsIn = (body: object): readonly Shown[] =>
+  Array.isArray(body) ? body : (Object.values(body).find(Array.isArray) ?? []);
+const idsOf = async (list: List, query?: Query) => recordsIn(await get(list, query)).map(({ id }) => id);
+
+/** Lets the records of a table be changed long ago, each an hour after the one with the next id. */
+const age = async (table: string) => {
+  await stack.sql`alter table ${identifier(table)} disable trigger note_change`;
+  await stack.sql`
+    update ${identifier(table)} set changed_at = timestamptz '2026-01-01T00:00:00.123456Z' - id * interval '1 hour'
+  `;
+  await stack.sql`alter table ${identifier(table)} enable trigger note_change`;
+};
+
+describe.each(names)("The list %s", (list) => {
+  const [table, add] = lists[list];
+  let ids: number[];
+
+  beforeEach(async () => {
+    if (table !== "permissions" && table !== "roles" && table !== "users")
+      await stack.sql`delete from ${identifier(table)}`;
+    await add();
+    await add();
+    await add();
+    ids = (await stack.sql`select id from ${identifier(table)} order by id`).map(({ id }) => id);
+  });
+
+  it("is in the order of ids, and of the time of change, forwards and backwards", async () => {
+    await age(table);
+
+    const expected = {
+      "id-asc": ids,
+      "id-desc": ids.toReversed(),
+      "changed-desc": ids,
+      "changed-asc": ids.toReversed(),
+    };
+    for (const [order, sorted] of Object.entries(expected))
+      expect([order, await idsOf(list, { order })]).toEqual([order, sorted]);
+  });
+
+  it("shows the time of change on request alone, and not what it does not declare", async () => {
+    await age(table);
+
+    for (const each of recordsIn(await get(list))) expect(each).not.toHaveProperty("changed");
+    const first = recordsIn(await get(list, { include: "changed", order: "id-asc" }))[0];
+    const changed = Date.parse("2026-01-01T00:00:00.123Z") - Number(ids[0]) * 3_600_000;
+    expect(first).toMatchObject({ changed: new Date(changed).toISOString() });
+    expect(await get(list, { include: "changed,everything" })).toEqual(invalidParameter("include"));
+  });
+});
+
+describe.each(administrative)("The administrative list %s", (list) => {
+  it("shows versions on request alone, as an edit expects them", async () => {
+    const [table, add] = lists[list];
+    await add();
+    const versions = async () =>
+      recordsIn(await get(list, { include: "version", order: "id-asc" })).map(({ version }) => version);
+    const stored = () => stack.sql`select version from ${identifier(table)} order by id`;
+    await stack.sql`update ${identifier(table)} set version = id + 7`;
+
+    expect(await versions()).toEqual((await stored()).map(({ version }) => version));
+    for (const each of recordsIn(await get(list))) expect(each).not.toHaveProperty("version");
+  });
+});
+
+describe("The time of change", () => {
+  const changed = async (list: List, id: number) =>
+    recordsIn(await get(list, { include: "changed" })).find((each) => each.id === id)?.changed;
+  /** Whether these statements change the record. */
+  const isChangedBy = async (list: List, id: number, act: () => PromiseLike<unknown>) => {
+    await age(lists[list][0]);
+    const before = await changed(list, id);
+    await act();
+    return (await changed(list, id)) !== before;
+  };
+
+  it.each([
+    ["contributor_links", { position: 1, url: "https://example.com/" }, { url: "https://example.com/other" }],
+    ["contributor_aliases", { name: "Other" }, { name: "Another" }],
+    ["contributor_descriptions", { language: "English", description: "One" }, { description: "Other" }],
+    ["contributor_relations", { relation_type: "friend" }, { relation_type: "enemy" }],
+  ])("of a contributor is that of its %s, too", async (table, columns, others) => {
+    const [{ id }, friend] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    const relation = table === "contributor_relations" ? { relation_id: friend.id } : {};
+    const [other] = Object.entries(others);
+    const element = identifier(table);
+
+    for (const act of [
+      () => add(stack.sql, table, { contributor_id: id, ...relation, ...columns }),
+      () =>
+        stack.sql`update ${element} set ${identifier(other?.[0] ?? "")} = ${other?.[1]} where contributor_id = ${id}`,
+      () => stack.sql`delete from ${element} where contributor_id = ${id}`,
+    ])
+      expect(await isChangedBy("contributors/list", id, act)).toBe(true);
+    expect(
+      await isChangedBy("contributors/list", friend.id, () =>
+        add(stack.sql, table, { contributor_id: id, ...relation, ...columns }),
+      ),
+    ).toBe(false);
+  });
+
+  it("of a contributor is that of a relation, which ends when the other one is deleted", async () => {
+    const [person, friend] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    await relate(stack.sql, person, friend);
+
+    const act = () => stack.sql`delete from contributors where id = ${friend.id}`;
+    expect(await isChangedBy("admin-contributors/list", person.id, act)).toBe(true);
+  });
+
+  it("of publishers, users and roles is that of their elements, too", async () => {
+    const [publisher, role] = [await aPublisher(stack.sql), await aRole(stack.sql)];
+    const user = await aUser(stack.sql, "Ada");
+    const permission_id = await permissionId(stack.sql, "view-users");
+
+    for (const [list, id, act] of [
+      [
+        "publishers/list",
+        publisher.id,
+        () => add(stack.sql, "publisher_aliases", { publisher_id: publisher.id, title: "A", language: "English" }),
+      ],
+      ["publishers/list", publisher.id, () => stack.sql`delete from publisher_aliases`],
+      ["admin-users/list", user.id, () => give(stack.sql, user, role)],
+      ["admin-users/list", user.id, () => stack.sql`delete from user_roles where user_id = ${user.id}`],
+      ["admin-roles/list", role.id, () => add(stack.sql, "role_permissions", { role_id: role.id, permission_id })],
+      ["admin-roles/list", role.id, () => stack.sql`delete from role_permissions where role_id = ${role.id}`],
+    ] as const)
+      expect([list, await isChangedBy(list, id, act)]).toEqual([list, true]);
+  });
+
+  it("stays when an edit changes nothing", async () => {
+    const { id, name } = await aRole(stack.sql);
+    const edit = () => administrator.call("admin-roles/edit", { path: { id }, body: { name } });
+
+    expect(await isChangedBy("admin-roles/list", id, edit)).toBe(false);
+    const rename = () => administrator.call("admin-roles/edit", { path: { id }, body: { name: `${name}!` } });
+    expect(await isChangedBy("admin-roles/list", id, rename)).toBe(true);
+  });
+});
+
+describe("GET /admin-users", () => {
+  it("returns 200 with the users of a role by the time of change, and by id", async () => {
+    const role = await aRole(stack.sql);
+    const users = [];
+    for (const name of ["B", "A", "C"]) users.push(await aUser(stack.sql, `${name} ${Math.random()}`));
+    for (const user of users) await give(stack.sql, user, role);
+    await age("users");
+    const ids = users.map(({ id }) => id);
+
+    const answer = await get("admin-users/list", { role: role.id, order: "changed-desc", limit: 2 });
+    expect(answer).toMatchObject({ max: 3, from: 0, to: 2 });
+    expect(recordsIn(answer).map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    expect(await idsOf("admin-users/list", { role: role.id, order: "id-desc" })).toEqual(ids.toReversed());
+  });
+});
