@@ -93,7 +93,7 @@ describe("npm run import", () => {
   });
 
   it.each(["first", "0", "1.5"])("refuses --client %s before it uploads the file", async (client) => {
-    const file = await fileOf(1);
+    const file = await fileOf(1, client);
     const before = await transferKeys(stack);
 
     const { code, complaint } = await run("import", [file, "--client", client]);
