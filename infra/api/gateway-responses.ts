@@ -46,17 +46,13 @@ export const gatewayResponses = {
 export const envelopeOf = ({ status, message }: GatewayResponse): string =>
   JSON.stringify({ data: message, code: status });
 
-/** Types of responses to requests without a route, which are neither public nor administrative. */
+/** Types of responses to requests without a route. */
 const unknownRoutes: ReadonlySet<string> = new Set<keyof typeof gatewayResponses>([
   "MISSING_AUTHENTICATION_TOKEN",
   "RESOURCE_NOT_FOUND",
 ]);
 
 const headerParameter = "gatewayresponse.header";
-const anyOrigin = constants(headerParameter, {
-  "Access-Control-Allow-Origin": "*",
-  "Access-Control-Expose-Headers": exposedHeaders,
-});
 /**
  * A gateway response is the same for all routes, and its template has no conditions (API Gateway: "not processed by the
  * VTL engine"), so it cannot distinguish public from administrative paths. It therefore repeats the request's origin
@@ -65,8 +61,11 @@ const anyOrigin = constants(headerParameter, {
  * browsers use HTTP/2 with API Gateway.
  */
 const requestOrigin = {
-  ...anyOrigin,
-  ...constants(headerParameter, { "Access-Control-Allow-Credentials": "true", Vary: "Origin" }),
+  ...constants(headerParameter, {
+    "Access-Control-Allow-Credentials": "true",
+    "Access-Control-Expose-Headers": exposedHeaders,
+    Vary: "Origin",
+  }),
   [`${headerParameter}.Access-Control-Allow-Origin`]: "method.request.header.origin",
 };
 
@@ -81,7 +80,7 @@ export const gatewayResponseDefinitions = (reference: string | undefined) =>
       {
         statusCode: String(response.status),
         responseParameters: {
-          ...(unknownRoutes.has(type) ? anyOrigin : requestOrigin),
+          ...requestOrigin,
           ...constants(headerParameter, retryHeaders(response)),
           ...(unknownRoutes.has(type) && reference
             ? constants(headerParameter, { Link: `<${reference}>; rel=help` })

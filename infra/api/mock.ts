@@ -12,10 +12,14 @@ interface CorsHeaders {
   readonly allowedOrigins?: readonly string[];
 }
 
-/** Administrative paths allow the listed origins, with cookies; public paths allow all origins, without cookies. */
+/** All paths allow the listed origins, with cookies; public paths allow all others, without cookies. */
 const corsHeaders = (arePublic: boolean, allowedOrigins: readonly string[], headers: Headers): CorsHeaders =>
   arePublic
-    ? { always: { "Access-Control-Allow-Origin": "*", ...headers } }
+    ? {
+        always: { "Access-Control-Allow-Origin": "*", Vary: "Origin", ...headers },
+        ofAllowedOrigins: { "Access-Control-Allow-Origin": "$origin", "Access-Control-Allow-Credentials": "true" },
+        allowedOrigins,
+      }
     : {
         always: { Vary: "Origin" },
         ofAllowedOrigins: {

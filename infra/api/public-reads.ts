@@ -15,9 +15,9 @@ export const publicReads = (endpoints: readonly Declaration[]) =>
       /** Its path as CloudFront writes patterns: `/contributor/slug/*`. */
       pattern: each.path.replace(/\{\w+\}/g, "*"),
       /**
-       * The names of its declared query parameters, which are the cache key. Other parameters, cookies and headers are
-       * not sent to the origin: the responses are the same for all visitors and, with `Access-Control-Allow-Origin: *`,
-       * for pages of all sites.
+       * The names of its declared query parameters, which are the cache key together with the origin of a panel. Other
+       * parameters, cookies and headers are not sent to the origin: the responses are the same for all visitors and,
+       * with `Access-Control-Allow-Origin: *`, for pages of all other sites.
        */
       parameters: Object.keys(queryOf(each)).sort(),
       /** Whether responses may be cached, for as long as their Cache-Control says. */

@@ -8,7 +8,7 @@ import { pageLimitMax } from "../../lib/contract/parameters.ts";
  */
 
 /** The values of `limit` that make a page; one with more digits counts as a whole list. */
-const pageLimit = `0*[0-9]{1,${String(pageLimitMax).length}}`;
+export const pageLimit = `0*[0-9]{1,${String(pageLimitMax).length}}`;
 
 /**
  * A regular expression for the query of a page. Only a plain `limit` between `&` counts, not `LIMIT`, `l%69mit` or
@@ -32,13 +32,3 @@ const bundles = new Map(endpoints.map((each) => [functionName(asWhole(each)), fu
 
 /** The function whose code a function runs: `contributors-list` for `whole-contributors`, and else itself. */
 export const bundleOf = (name: string): string => bundles.get(name) ?? name;
-
-/** The code of CloudFront's function that sends requests for whole lists to their paths (ECMAScript 5.1 and some of 6). */
-export const toWholeLists = `function handler(event) {
-  var request = event.request;
-  var limit = request.querystring.limit;
-  var isPage = limit && !limit.multiValue && /^${pageLimit}$/.test(limit.value);
-  if (!isPage && (request.method === "GET" || request.method === "HEAD")) request.uri = "${wholeSegment}" + request.uri;
-  return request;
-}
-`;

@@ -36,12 +36,12 @@ const slowSharedSeconds = 5;
 /**
  * Browsers cannot be invalidated, so they keep a public response for a minute only. Caches serve an old response for
  * another minute while they fetch a new one, and for a day while there are errors. API Gateway may compress a response,
- * hence `Vary`.
+ * and panels get CORS headers of their own, hence `Vary`.
  */
 const cacheable = (sharedSeconds: number | string) => ({
   ...security,
   "Cache-Control": `public, max-age=60, s-maxage=${sharedSeconds}, stale-while-revalidate=60, stale-if-error=86400`,
-  Vary: "Accept-Encoding",
+  Vary: "Accept-Encoding, Origin",
 });
 export const uncacheable = { ...security, "Cache-Control": "no-store" };
 

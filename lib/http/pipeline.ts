@@ -5,11 +5,11 @@ import { publicTimeouts, type RequestTimeouts, Unavailable, usualTimeouts } from
 import { type Declaration, isPublic } from "../contract/declare.ts";
 import { commonErrors, nothingChanged } from "../contract/errors.ts";
 import { exposedHeaders, isRepeatable } from "../contract/headers.ts";
-import { responseHeaders } from "./headers.ts";
+import { headerOf, responseHeaders } from "./headers.ts";
 import { log, logRequests, serializeError } from "./log.ts";
 import { allowedOrigins, isAmong } from "./origins.ts";
 import { confirmPreference } from "./preference.ts";
-import { ContractError, envelope, type Middleware, messageOf, type Response } from "./response.ts";
+import { ContractError, envelope, type Hook, type Middleware, messageOf, type Response } from "./response.ts";
 
 /** Switches off middy's timer: calls have their own deadlines. */
 export const withoutTimeout = { timeoutEarlyInMillis: 0 } as const;
@@ -24,15 +24,27 @@ export const pipeline = (declaration: Declaration, options: middy.PluginObject =
     logRequests(declaration),
     responseHeaders(declaration),
     confirmPreference,
-    cors({
-      ...(isPublic(declaration) ? { origin: "*" } : { origins: [...allowedOrigins], getOrigin, credentials: true }),
-      exposeHeaders: exposedHeaders,
-    }),
+    isPublic(declaration) ? forAllPages : forPanels,
     respondToErrors(declaration),
   ]);
 
 /** The middleware's own comparison would take every `*` for a part of a name. */
 const getOrigin = (origin?: string) => (origin !== undefined && isAmong(allowedOrigins, origin) ? origin : null);
+
+const forPanels: Middleware = cors({
+  origins: [...allowedOrigins],
+  getOrigin,
+  credentials: true,
+  exposeHeaders: exposedHeaders,
+});
+const forOthers: Middleware = cors({ origin: "*", exposeHeaders: exposedHeaders });
+
+/** A panel may send its cookie to public endpoints, too. Then browsers accept the name of its origin, and no `*`. */
+const setPublicHeaders: Hook = (request) => {
+  const isPanel = getOrigin(headerOf(request.event, "origin")) !== null;
+  return (isPanel ? forPanels : forOthers).after?.(request);
+};
+const forAllPages: Middleware = { after: setPublicHeaders, onError: setPublicHeaders };
 
 function respondToErrors(declaration: Declaration): Middleware {
   return {

@@ -36,7 +36,7 @@ beforeAll(async () => {
     document: localDocument({ allowedOrigins: [panelOrigin], edge: true }),
     apiKeys: [key, nextKey],
   });
-  cache = await startSharedCache(gateway.url, publicReads(endpoints), key);
+  cache = await startSharedCache(gateway.url, publicReads(endpoints), { key, allowedOrigins: [panelOrigin] });
 });
 
 afterAll(async () => {
@@ -77,6 +77,32 @@ describe.skipIf(!hasSharedCache)("The door behind the edge", () => {
     expect((await direct("/admin-roles", { method: "OPTIONS", headers: preflight })).status).toBe(403);
     expect((await cache.send("/admin-roles", { method: "OPTIONS", headers: preflight })).status).toBe(204);
     expect((await direct("/nothing")).status).toBe(404);
+  });
+});
+
+describe.skipIf(!hasSharedCache)("The edge", () => {
+  const corsOf = async (path: string, Origin?: string) => {
+    const { headers, cache: from } = await cache.send(path, { headers: Origin === undefined ? {} : { Origin } });
+    return [from, headers["access-control-allow-origin"], headers["access-control-allow-credentials"]];
+  };
+
+  it("allows a panel to send its cookie, and has one response for pages of all other sites", async () => {
+    const { slug } = await aContributor(stack.sql);
+    for (const path of [`/contributor/slug/${slug}`, "/publishers?limit=1&offset=3"]) {
+      expect(await corsOf(path)).toEqual(["MISS", "*", undefined]);
+      for (const site of ["https://fans.example.net", "https://shop.example.org", "null", undefined])
+        expect([site, await corsOf(path, site)]).toEqual([site, ["HIT", "*", undefined]]);
+      expect(await corsOf(path, panelOrigin)).toEqual(["MISS", panelOrigin, "true"]);
+      expect(await corsOf(path, panelOrigin)).toEqual(["HIT", panelOrigin, "true"]);
+    }
+  });
+
+  it("allows both to read errors, the gateway's own included", async () => {
+    // API Gateway itself refuses an address that cannot be decoded.
+    for (const path of ["/contributor/slug/nobody-of-this-name", "/contributor/slug/%zz", "/contributor/random"]) {
+      expect((await corsOf(path, "https://fans.example.net"))[1]).toBe("*");
+      expect((await corsOf(path, panelOrigin)).slice(1)).toEqual([panelOrigin, "true"]);
+    }
   });
 });
 

@@ -10,7 +10,7 @@ import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { vi } from "vitest";
 import type { PublicRead } from "../../infra/api/public-reads.ts";
-import { configuration } from "./varnish.ts";
+import { configuration, type EdgeOptions } from "./varnish.ts";
 
 const varnish = "/usr/sbin/varnishd";
 const headerModule = ["x86_64", "aarch64"].map(
@@ -32,13 +32,12 @@ export type SharedCache = Awaited<ReturnType<typeof startSharedCache>>;
 
 /**
  * Starts a shared cache before an origin: Varnish with the same public reads as CloudFront.
- * @param key the API key that it sends to the origin
  */
-export async function startSharedCache(origin: string, reads: readonly PublicRead[], key?: string) {
+export async function startSharedCache(origin: string, reads: readonly PublicRead[], options: EdgeOptions = {}) {
   if (!isInstalled) throw new Error("apt-get install varnish varnish-modules");
   const directory = await mkdtemp(join(tmpdir(), "colophon-edge-"));
   const [visitors, invalidations] = [join(directory, "visitors"), join(directory, "invalidations")];
-  await writeFile(join(directory, "edge.vcl"), configuration(origin, reads, key));
+  await writeFile(join(directory, "edge.vcl"), configuration(origin, reads, options));
   const listeners = ["-a", `visitors=${visitors}`, "-a", `invalidations=${invalidations}`];
   const places = ["-j", "none", "-n", directory, "-T", "none", "-s", "malloc,256m", "-f", join(directory, "edge.vcl")];
   const server = spawn(varnish, ["-F", ...places, ...listeners, ...parameters], {

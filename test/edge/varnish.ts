@@ -1,12 +1,23 @@
 import type { PublicRead } from "../../infra/api/public-reads.ts";
 
+export interface EdgeOptions {
+  /** The API key that the cache sends to the service. */
+  readonly key?: string;
+  /** The origins of panels. */
+  readonly allowedOrigins?: readonly string[];
+}
+
 /**
  * A configuration with which Varnish caches as CloudFront does (infra/stacks/edge/edge.ts). The key is the path, the
- * declared parameters in the order they were sent, and whether the visitor accepts gzip; the origin gets nothing else
- * of a public read. Responses are cached according to their Cache-Control, and keep their `Cache-Tag` for invalidations,
+ * declared parameters in the order they were sent, whether the visitor accepts gzip, and the origin of a panel; the
+ * service gets nothing else of a public read. Responses are cached according to their Cache-Control, and keep their `Cache-Tag` for invalidations,
  * which come as `Ban` through the socket `invalidations`.
  */
-export function configuration(origin: string, reads: readonly PublicRead[], key = ""): string {
+export function configuration(
+  origin: string,
+  reads: readonly PublicRead[],
+  { key = "", allowedOrigins = [] }: EdgeOptions = {},
+): string {
   const { host, hostname, port } = new URL(origin);
   return `
     vcl 4.1;
@@ -32,13 +43,14 @@ export function configuration(origin: string, reads: readonly PublicRead[], key 
         return (hash);
       }
       set req.http.Host = "${host}";
-      ${reads.map((each) => receive(each, key !== "")).join("")}
+      ${reads.map((each) => receive(each, key !== "", allowedOrigins)).join("")}
       return (pass);
     }
 
     sub vcl_hash {
       hash_data(req.url);
       hash_data(req.http.Accept-Encoding);
+      hash_data(req.http.Origin);
       return (lookup);
     }
 
@@ -110,11 +122,18 @@ export function configuration(origin: string, reads: readonly PublicRead[], key 
 }
 
 /** Strings of VCL have no escapes, so a regular expression is written as it is. */
-const receive = ({ pattern, parameters, isCached, hasPages }: PublicRead, isDoor: boolean) => `
+const receive = (
+  { pattern, parameters, isCached, hasPages }: PublicRead,
+  isDoor: boolean,
+  allowedOrigins: readonly string[],
+) => `
       if (req.url ~ "^${pattern.replaceAll("*", "[^?]*")}(\\?|$)") {
-        ${keepHeaders(isCached ? "host|accept-encoding|if-none-match|if-modified-since" : "host|accept-encoding")}
+        ${keepHeaders(isCached ? "host|origin|accept-encoding|if-none-match|if-modified-since" : "host|origin|accept-encoding")}
         if (req.http.Accept-Encoding ~ "\\bgzip\\b") { set req.http.Accept-Encoding = "gzip"; }
         else { unset req.http.Accept-Encoding; }
+        if (!(${allowedOrigins.map((each) => `req.http.Origin == "${each}"`).join(" || ") || "false"})) {
+          set req.http.Origin = "*";
+        }
         set req.url = regsub(req.url, "\\?", "?&");
         set req.url = regsuball(req.url, "&(?!(${parameters.join("|")})([=&]|$))[^&]*", "");
         set req.url = regsub(regsub(req.url, "\\?&", "?"), "\\?$", "");
@@ -124,7 +143,7 @@ const receive = ({ pattern, parameters, isCached, hasPages }: PublicRead, isDoor
       }
 `;
 
-/** As CloudFront's function does it (infra/api/whole-lists.ts). */
+/** As CloudFront's function does it (infra/stacks/edge/viewer-request.ts). */
 const toWholeList = `
         if (req.method ~ "^(GET|HEAD)$" && req.url !~ "[?&]limit=0*[0-9]{1,3}(&|$)") {
           set req.url = "/whole" + req.url;

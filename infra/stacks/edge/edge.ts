@@ -5,12 +5,12 @@ import { Construct } from "constructs";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { cacheTagHeader, exposedHeaders } from "../../../lib/contract/headers.ts";
 import { type PublicRead, publicReads } from "../../api/public-reads.ts";
-import { toWholeLists } from "../../api/whole-lists.ts";
 import type { EdgeSettings } from "../../settings/schema.ts";
 import { stageName } from "../api/rest-api.ts";
 import type { Stage } from "../api/stage.ts";
 import { logBucket } from "../shared/log-bucket.ts";
 import { makeDistribution } from "../sites/distribution.ts";
+import { viewerRequest } from "./viewer-request.ts";
 
 /**
  * How long a visitor waits when the origin does not respond: with `stale-if-error` CloudFront serves its stale copy only
@@ -66,17 +66,19 @@ export function makeEdge(
     origin: origin(keys.visitors, { readTimeout, connectionAttempts: 1, connectionTimeout: Duration.seconds(3) }),
     responseHeadersPolicy: headersPolicy(scope, unique),
   };
-  const functionAssociations = [
+  const associate = (id: string, name: string, comment: string, hasPages: boolean) => [
     {
       eventType: cloudfront.FunctionEventType.VIEWER_REQUEST,
-      function: new cloudfront.Function(scope, "ToWholeLists", {
-        functionName: `${unique}-whole-lists`,
-        comment: "Sends requests for whole lists to functions of their own",
+      function: new cloudfront.Function(scope, id, {
+        functionName: `${unique}-${name}`,
+        comment,
         runtime: cloudfront.FunctionRuntime.JS_2_0,
-        code: cloudfront.FunctionCode.fromInline(toWholeLists),
+        code: cloudfront.FunctionCode.fromInline(viewerRequest(settings.allowedOrigins, hasPages)),
       }),
     },
   ];
+  const ofLists = associate("ToWholeLists", "whole-lists", "Sends requests for whole lists to their functions", true);
+  const ofRecords = associate("Origins", "origins", "Distinguishes the origins of panels from all others", false);
   const distribution = makeDistribution(scope, {
     content: "API",
     domain: edge.domain,
@@ -93,7 +95,11 @@ export function makeEdge(
     additionalBehaviors: Object.fromEntries(
       publicReads(endpoints).map((read) => [
         read.pattern,
-        { ...reading, ...policiesOf(scope, unique, read), ...(read.hasPages ? { functionAssociations } : {}) },
+        {
+          ...reading,
+          ...policiesOf(scope, unique, read),
+          functionAssociations: read.hasPages ? ofLists : ofRecords,
+        },
       ]),
     ),
     errorResponses,
@@ -119,6 +125,7 @@ function policiesOf(scope: Construct, prefix: string, { parameters, isCached }: 
       (existing as cloudfront.OriginRequestPolicy | undefined) ??
       new cloudfront.OriginRequestPolicy(scope, id, {
         originRequestPolicyName: `${prefix}-${id}`,
+        headerBehavior: cloudfront.OriginRequestHeaderBehavior.allowList("Origin"),
         ...(isAny ? { queryStringBehavior: cloudfront.OriginRequestQueryStringBehavior.allowList(...parameters) } : {}),
       });
     return { cachePolicy: cloudfront.CachePolicy.CACHING_DISABLED, originRequestPolicy };
@@ -127,6 +134,8 @@ function policiesOf(scope: Construct, prefix: string, { parameters, isCached }: 
     (existing as cloudfront.CachePolicy | undefined) ??
     new cloudfront.CachePolicy(scope, id, {
       comment: parameters.join(", ") || "no parameters",
+      // A panel's, or one value for all others (viewer-request.ts).
+      headerBehavior: cloudfront.CacheHeaderBehavior.allowList("Origin"),
       ...(isAny ? { queryStringBehavior: cloudfront.CacheQueryStringBehavior.allowList(...parameters) } : {}),
       // The origin compresses with gzip only.
       enableAcceptEncodingGzip: true,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Declaration, endpointPath, isPublic, queryOf, routesOf } from "../../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, queryOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import type { Caller } from "../../support/callers.ts";
 import { aWholeContributor } from "../../support/catalogue.ts";
@@ -338,12 +338,10 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
         const response = await fetch(stack.url + path, { method, headers: { Origin: panelOrigin, ...headers } });
         return [response.status, await response.json(), response.headers.get("Access-Control-Allow-Origin")];
       };
-      const allowed = isPublic(declaration) ? "*" : panelOrigin;
-
-      if (permission) expect(await send({})).toEqual([401, unauthorized, allowed]);
+      if (permission) expect(await send({})).toEqual([401, unauthorized, panelOrigin]);
       if (permission && (method !== "GET" || takesEditLock))
         expect(await send({ ...cookie(), Origin: "https://other.example.com" })).toEqual([403, forbidden, null]);
-      expect(await send(cookie())).toEqual([400, missingParameters, allowed]);
+      expect(await send(cookie())).toEqual([400, missingParameters, panelOrigin]);
     },
   );
 

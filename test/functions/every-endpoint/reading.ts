@@ -5,6 +5,7 @@ import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { exposedHeaders } from "../../../lib/contract/headers.ts";
 import type { Caller } from "../../support/callers.ts";
 import { identifier, openDatabase, row, type Sql } from "../../support/database.ts";
+import { panelOrigin } from "../../support/environment.ts";
 import { anAdministrator, type Person } from "../../support/people.ts";
 import { makers } from "../../support/requests.ts";
 import { sampleUrl } from "../../support/samples.ts";
@@ -170,6 +171,16 @@ function testHead(stack: Stack, administrator: Caller): void {
       expect(head).toEqual({ ...shown, body: "" });
       // The number of records is not needed.
       if ("list" in declaration.response) expect(stack.dataApi.calls).toEqual([]);
+    });
+
+    it("may be sent with the cookie by a page of a listed origin, as its GET", async () => {
+      for (const path of [await sampleUrl(declaration), `${declaration.path.replace(/\{\w+\}/, "nothing")}?limit=-1`])
+        for (const method of ["GET", "HEAD"])
+          expect((await send(method, path, { Origin: panelOrigin })).headers).toMatchObject({
+            "access-control-allow-origin": panelOrigin,
+            "access-control-allow-credentials": "true",
+            vary: expect.stringContaining("Origin"),
+          });
     });
 
     it("is allowed by the preflight beside GET, and returns errors like its GET", async () => {

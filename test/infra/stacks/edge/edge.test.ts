@@ -26,11 +26,11 @@ const isPublicRead = (each: Declaration) => each.method === "GET" && isPublic(ea
 const cached = endpoints.filter((each) => isPublicRead(each) && !each.notCacheable);
 const sample = ({ path }: Declaration) => path.replace(/\{\w+\}/g, "made-up-7");
 
-/** Neither a header nor a cookie, and of the query the declared parameters alone. */
+/** No header but the page's origin, no cookie, and of the query the declared parameters alone. */
 const declaredAlone = (declaration: Declaration) => {
   const names = Object.keys(queryOf(declaration)).sort();
   return {
-    HeadersConfig: { HeaderBehavior: "none" },
+    HeadersConfig: { HeaderBehavior: "whitelist", Headers: ["Origin"] },
     CookiesConfig: { CookieBehavior: "none" },
     QueryStringsConfig: names.length
       ? { QueryStringBehavior: "whitelist", QueryStrings: names }
@@ -61,18 +61,31 @@ describe("The edge", () => {
     expect(OriginRequestPolicyConfig).toMatchObject(declaredAlone(endpoint));
   });
 
-  const [toWholeLists] = template.each("CloudFront::Function");
-  const handler = runInNewContext(`${toWholeLists?.FunctionCode}; handler`);
-  /** The path to which CloudFront's function sends a request. */
-  const sentTo = (path: string, query: object, method = "GET"): string =>
-    handler({ request: { method, uri: path, querystring: query, headers: {} } }).uri;
+  /** What CloudFront's function makes of a request. */
+  function sent(path: string, { query = {}, method = "GET", headers = {} }) {
+    const [association, ...others]: Properties[] = behaviourOf(path).FunctionAssociations;
+    expect([association?.EventType, others]).toEqual(["viewer-request", []]);
+    const { FunctionCode } = template.find(association?.FunctionARN).Properties;
+    // Objects of another context are equal to none of this one.
+    const handler = runInNewContext(`${FunctionCode}; (event) => JSON.stringify(handler(event))`);
+    return JSON.parse(handler({ request: { method, uri: path, querystring: query, headers } }));
+  }
+  const sentTo = (path: string, query: object, method = "GET"): string => sent(path, { query, method }).uri;
 
-  it.each(endpoints.filter(isPublicRead))("sends whole lists to functions of their own: $path", (endpoint) => {
-    const { FunctionAssociations: associations = [] } = behaviourOf(sample(endpoint));
-    const isList = "list" in endpoint.response;
+  it.each(endpoints.filter(isPublicRead))(
+    "sends whole lists to functions of their own, and the origins of panels: $path",
+    (endpoint) => {
+      const path = sample(endpoint);
+      const originOf = (origin: string | undefined) =>
+        sent(path, { headers: origin === undefined ? {} : { origin: { value: origin } } }).headers.origin.value;
 
-    expect(associations.map(({ EventType }: Properties) => EventType)).toEqual(isList ? ["viewer-request"] : []);
-  });
+      expect(sentTo(path, {})).toBe("list" in endpoint.response ? `/whole${path}` : path);
+      for (const panel of prod.allowedOrigins) expect(originOf(panel)).toBe(panel);
+      for (const other of ["https://fans.example.net", `${prod.allowedOrigins[0]}.example.net`, "null", undefined])
+        expect([other, originOf(other)]).toEqual([other, "*"]);
+      expect(prod.allowedOrigins).not.toEqual([]);
+    },
+  );
 
   it("sends a page to the list's own function", () => {
     for (const value of ["5", "999", "050"])
