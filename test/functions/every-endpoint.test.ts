@@ -35,13 +35,13 @@ it("Every error that is declared has been returned, but for those that take more
     .flatMap((each) => Object.keys(each.errors).map((status) => `${endpointPath(each)} ${status}`));
 
   expect(declared.filter((each) => !seen.has(each))).toEqual([
+    "contributor/random 404",
+    "publisher/random 404",
     "admin-users/update-image 503",
     "admin-users/delete-image 503",
     "admin-roles/delete 405",
     "admin-contributors/update-avatar 503",
     "admin-contributors/delete-avatar 503",
-    "contributor/random 404",
-    "publisher/random 404",
   ]);
 });
 
