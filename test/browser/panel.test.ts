@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -9,7 +10,7 @@ import { dataUrl, plain } from "../support/pictures.ts";
 import { bundled, readmeExample } from "../support/readme-examples.ts";
 import { startUploads, type UploadStack } from "../support/uploads.ts";
 
-/* The panel of the client's README, on an origin of its own. */
+/* The panel of the client's README, and the providers for react-admin, each on an origin of its own. */
 
 let stack: UploadStack;
 let administrator: Person;
@@ -17,6 +18,7 @@ const browser = useBrowser();
 let page: Page;
 let panelUrl: string;
 let strangerUrl: string;
+let providersUrl: string;
 const servers: Awaited<ReturnType<typeof listenToClients>>[] = [];
 
 async function serve(script: () => Promise<string>): Promise<string> {
@@ -32,9 +34,11 @@ async function serve(script: () => Promise<string>): Promise<string> {
 beforeAll(async () => {
   if (!hasBrowser) return;
   panelUrl = await serve(async () => bundled(await readmeExample("Panel"), stack.url, "panel"));
+  const providers = await readFile("lib/client/examples/react-admin.ts", "utf8");
+  providersUrl = await serve(async () => bundled(providers, stack.url, "providers"));
   strangerUrl = await serve(async () => "");
   stack = await startUploads({
-    allowedOrigins: [panelUrl],
+    allowedOrigins: [panelUrl, providersUrl],
     signIn: [{ name: "ada", email: "ada@example.com", description: "" }],
     variables: () => ({ SIGN_IN_PANEL: `${panelUrl}/start` }),
   });
@@ -121,6 +125,87 @@ describe.skipIf(!hasBrowser)("A panel of another origin in a browser", () => {
     expect(await page.evaluate(async () => (await panel.signOut()).data)).toEqual({ data: "Signed out", code: 200 });
     expect(await page.evaluate(() => panel.whoAmI())).toBe("Nobody");
     expect((await page.context().cookies()).map(({ name }) => name)).not.toContain("refreshToken");
+  });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: react-admin's records have any shape
+type Methods<Name extends string> = Record<Name, (...parameters: any[]) => Promise<any>>;
+declare const providers: {
+  readonly dataProvider: Methods<"getList" | "getMany" | "getManyReference" | "create" | "update" | "delete">;
+  readonly authProvider: Methods<"checkAuth" | "getIdentity" | "getPermissions" | "canAccess" | "logout">;
+};
+
+describe.skipIf(!hasBrowser)("react-admin's providers in a browser", () => {
+  it("read and change records in the version that was opened, and know what the user may do", async () => {
+    const panel = await (await browser().newContext()).newPage();
+    await panel.goto(providersUrl);
+    const checkAuth = () => panel.evaluate(() => providers.authProvider.checkAuth());
+    await expect(checkAuth()).rejects.toThrow("Please sign in");
+    await panel.context().addCookies([{ name: "refreshToken", value: administrator.token, url: stack.url }]);
+    await checkAuth();
+    expect(await panel.evaluate(() => providers.authProvider.getIdentity())).toMatchObject({
+      fullName: administrator.username,
+    });
+    expect(await panel.evaluate(() => providers.authProvider.getPermissions())).toContain("delete-contributors");
+    const canAccess = (resource: string) =>
+      panel.evaluate((name) => providers.authProvider.canAccess({ action: "edit", resource: name }), resource);
+    expect([await canAccess("users"), await canAccess("publishers")]).toEqual([true, false]);
+
+    const create = (data: object) =>
+      panel.evaluate(
+        (fields) =>
+          providers.dataProvider.create("contributors", { data: fields }).catch(({ status, message, body }) => ({
+            status,
+            message,
+            errors: body.errors,
+          })),
+        data,
+      );
+    const { data: created } = await create({ first_name: "Yoshito", last_name: "Usui" });
+    expect(created).toMatchObject({ first_name: "Yoshito", aliases: [], version: '"1"' });
+    expect(await create({ first_name: "Yoshito", last_name: "Usui" })).toMatchObject({ status: 409, errors: {} });
+    expect(await create({ last_name: "Usui" })).toMatchObject({ status: 400, errors: { first_name: "missing" } });
+    const { id } = created;
+
+    const listed = await panel.evaluate(() =>
+      providers.dataProvider.getList("contributors", {
+        pagination: { page: 1, perPage: 5 },
+        sort: { field: "last_name", order: "DESC" },
+        filter: { search: "usui" },
+      }),
+    );
+    expect(listed).toMatchObject({ data: [{ id, public: false }], total: 1 });
+    const many = await panel.evaluate((ids) => providers.dataProvider.getMany("contributors", { ids }), [id]);
+    expect(many).toMatchObject({ data: [{ id, last_name: "Usui" }] });
+    const [role] = await stack.sql`select role_id as id from user_roles where user_id = ${administrator.id}`;
+    const referring = await panel.evaluate(
+      (target) => providers.dataProvider.getManyReference("users", { target: "role", id: target }),
+      role?.id,
+    );
+    expect(referring.data.map((each: { id: number }) => each.id)).toContain(administrator.id);
+
+    const save = (previousData: object, changes: object) =>
+      panel.evaluate(
+        ([contributor, previous, data]) =>
+          providers.dataProvider.update("contributors", { id: contributor, previousData: previous, data }),
+        [id, previousData, { ...previousData, ...changes }] as const,
+      );
+    const { data: saved } = await save(created, { gender: "male", aliases: [{ name: "Usui Yoshito" }] });
+    expect(saved).toMatchObject({ gender: "male", aliases: [{ name: "Usui Yoshito" }], version: '"2"' });
+    await expect(save(created, { gender: "female" })).rejects.toThrow("Another user has changed the record");
+    const remove = (previousData: object) =>
+      panel.evaluate(
+        ([contributor, previous]) =>
+          providers.dataProvider.delete("contributors", { id: contributor, previousData: previous }),
+        [id, previousData] as const,
+      );
+    await expect(remove(created)).rejects.toThrow("Precondition failed");
+    expect(await contributor(id)).toMatchObject({ gender: "male" });
+    await remove(saved);
+    expect(await contributor(id)).toBeUndefined();
+
+    await panel.evaluate(() => providers.authProvider.logout());
+    await expect(checkAuth()).rejects.toThrow("Please sign in");
   });
 });
 

@@ -175,7 +175,7 @@ describe("The examples of the client", () => {
     const files = (await readdir(project)).filter((file) => /^(?!main).*\.tsx?$/.test(file));
 
     expect(await compile(files, "--lib", "es2024,dom,dom.iterable", "--types", "", "--skipLibCheck")).toBe("");
-    expect(files).toHaveLength(11);
+    expect(files).toHaveLength(12);
   });
 
   it("are accepted where there is no DOM, with Node's types, and so are the package's types themselves", async () => {

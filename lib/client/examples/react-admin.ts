@@ -1,0 +1,153 @@
+/*
+ * react-admin's providers: <Admin dataProvider={dataProvider} authProvider={authProvider}> with the resources
+ * `contributors`, `users` and `roles`. A record that `getOne` has read has its version beside its fields.
+ */
+import { type AnyFailure, createClient } from "colophon-client";
+
+const service = "http://localhost:3000";
+const colophon = createClient(service);
+/** The website whose contributors the panel edits. */
+const client = 1;
+
+// biome-ignore lint/suspicious/noExplicitAny: react-admin leaves the types of records to its callers
+type Any = any;
+type Id = number | string;
+type Sort = { field: string; order: "ASC" | "DESC" };
+type ListParams = { pagination?: { page: number; perPage: number }; sort?: Sort; filter?: Any };
+type Versioned = { path: { id: number }; headers?: Record<string, string> };
+
+/** An error as react-admin shows it: each field of the form that is wrong has its reason. */
+function failure(status: number, message: string, errors: Record<string, string> = {}): Error {
+  return Object.assign(new Error(message), { status, body: { errors } });
+}
+
+/** What a call has resolved to, unless that is an error. */
+function ok<Result extends { error?: AnyFailure | undefined }>(result: Result): Extract<Result, { error?: undefined }> {
+  if (!isFailed(result)) return result as Extract<Result, { error?: undefined }>;
+  const { code, data, fields = [] } = result.error;
+  throw failure(code, data, Object.fromEntries(fields.map(({ name, reason }) => [name, reason])));
+}
+const isFailed = (result: { error?: AnyFailure | undefined }): result is { error: AnyFailure } => !!result.error;
+
+const resources = {
+  contributors: {
+    async list(query: Any, { field, order }: Sort) {
+      const by = `${field === "last_name" ? "sort-name" : "name"}-${order === "ASC" ? "asc" : "desc"}` as const;
+      const options = { query: { client, include: "type,public", order: by, ...query } } as const;
+      const { contributors, max } = ok(await colophon.GET("/admin-contributors", options)).data;
+      return { data: contributors, total: max };
+    },
+    open: (id: number) =>
+      colophon.GET("/admin-contributors/id/{id}", { path: { id }, query: { include: "type,public", lock: "none" } }),
+    add: (body: Any) => colophon.POST("/admin-contributors/add", { query: { client }, body }),
+    edit: (opened: Any, form: Any) => colophon.editContributor(opened, form),
+    remove: (options: Versioned) => colophon.DELETE("/admin-contributors/delete/{id}", options),
+  },
+  users: {
+    async list(query: Any, { field, order }: Sort) {
+      const by = `${field === "registered" ? "registered" : "name"}-${order === "ASC" ? "asc" : "desc"}` as const;
+      const { users, max } = ok(await colophon.GET("/admin-users", { query: { order: by, ...query } })).data;
+      return { data: users, total: max };
+    },
+    open: (id: number) => colophon.GET("/admin-users/id/{id}", { path: { id }, query: { lock: "none" } }),
+    add: undefined,
+    edit: (opened: Any, form: Any) => colophon.editUser(opened, form),
+    remove: (options: Versioned) => colophon.DELETE("/admin-users/delete/{id}", options),
+  },
+  roles: {
+    async list() {
+      const { data } = ok(await colophon.GET("/admin-roles"));
+      return { data, total: data.length };
+    },
+    open: (id: number) => colophon.GET("/admin-roles/id/{id}", { path: { id } }),
+    add: (body: Any) => colophon.POST("/admin-roles/add", { body }),
+    edit: (opened: Any, form: Any) => colophon.editRole(opened, form),
+    remove: (options: Versioned) => colophon.DELETE("/admin-roles/delete/{id}", options),
+  },
+};
+
+function resourceOf(name: string) {
+  if (name === "contributors" || name === "users" || name === "roles") return resources[name];
+  throw new TypeError(`There is no resource ${name}`);
+}
+
+async function read(name: string, id: Id): Promise<Any> {
+  const { data, version } = ok(await resourceOf(name).open(Number(id)));
+  return { ...data, version };
+}
+
+export const dataProvider = {
+  async getList(
+    name: string,
+    { pagination, sort = { field: "id", order: "ASC" }, filter = {} }: ListParams,
+  ): Promise<Any> {
+    const { page = 1, perPage = 100 } = pagination ?? {};
+    return await resourceOf(name).list({ limit: perPage, offset: (page - 1) * perPage, ...filter }, sort);
+  },
+
+  getOne: async (name: string, { id }: { id: Id }): Promise<Any> => ({ data: await read(name, id) }),
+
+  /** What others refer to; a filter of the list has the name of the reference, such as `role` of users. */
+  getManyReference: (name: string, { target, id, ...params }: ListParams & { target: string; id: Id }): Promise<Any> =>
+    dataProvider.getList(name, { ...params, filter: { ...params.filter, [target]: Number(id) } }),
+
+  getMany: async (name: string, { ids }: { ids: Id[] }): Promise<Any> => ({
+    data: await Promise.all(ids.map((id) => read(name, id))),
+  }),
+
+  async create(name: string, { data }: { data: Any }): Promise<Any> {
+    const { add } = resourceOf(name);
+    if (!add) throw failure(405, `${name} sign up by themselves`);
+    return { data: await read(name, ok(await add(data)).created) };
+  },
+
+  /** Sends only what the form has changed, for the version that it was opened with. */
+  async update(name: string, { id, data, previousData }: { id: Id; data: Any; previousData: Any }): Promise<Any> {
+    const result = await resourceOf(name).edit({ data: previousData, version: previousData.version }, data);
+    if (result.status === "saved") return { data: await read(name, id) };
+    if (result.status === "conflict") throw failure(412, "Another user has changed the record: open it again");
+    if (result.status === "taken") throw failure(409, result.message);
+    if (result.status === "refused") throw failure(result.error.code, result.error.data);
+    throw failure(400, result.message, result.field && { [result.field]: result.message });
+  },
+
+  async updateMany(name: string, { ids, data }: { ids: Id[]; data: Any }): Promise<Any> {
+    for (const id of ids) await dataProvider.update(name, { id, data, previousData: await read(name, id) });
+    return { data: ids };
+  },
+
+  /** A record of a list has no version, so whoever has changed it meanwhile, it is deleted. */
+  async delete(name: string, { id, previousData }: { id: Id; previousData?: Any }): Promise<Any> {
+    const headers = previousData?.version && { headers: { "If-Match": previousData.version } };
+    ok(await resourceOf(name).remove({ path: { id: Number(id) }, ...headers }));
+    return { data: previousData ?? { id } };
+  },
+
+  async deleteMany(name: string, { ids }: { ids: Id[] }): Promise<Any> {
+    for (const id of ids) await dataProvider.delete(name, { id });
+    return { data: ids };
+  },
+};
+
+const verbs: Record<string, string> = { list: "view", show: "view", edit: "edit", create: "add", delete: "delete" };
+
+export const authProvider = {
+  login: async () => location.assign(`${service}/sign-in?to=${encodeURIComponent(location.pathname)}`),
+  logout: async () => void (await colophon.POST("/sign-out")),
+  async checkAuth(): Promise<void> {
+    if (!(await colophon.session())) throw failure(401, "Please sign in");
+  },
+  async checkError({ status }: { status?: number }): Promise<void> {
+    if (status === 401) throw failure(401, "Please sign in");
+  },
+  async getIdentity() {
+    const { user } = (await colophon.session()) ?? {};
+    if (!user) throw failure(401, "Please sign in");
+    return { id: user.id, fullName: user.username, ...(user.profile_image ? { avatar: user.profile_image } : {}) };
+  },
+  getPermissions: async () => (await colophon.session())?.permissions ?? [],
+  async canAccess({ action, resource }: { action: string; resource: string }): Promise<boolean> {
+    const permissions: readonly string[] = (await colophon.session())?.permissions ?? [];
+    return permissions.includes(`${verbs[action] ?? action}-${resource}`);
+  },
+};
