@@ -5,7 +5,7 @@
 
 export interface Search {
   readonly words: readonly string[];
-  /** Whether a word has two characters that the key keeps, so that the index of pairs finds it. */
+  /** Whether a word has two characters that the key keeps, so that the index finds it. */
   readonly hasPair: boolean;
 }
 

@@ -74,8 +74,8 @@ grant select, insert, update (run, until) on invalidation_lease to colophon_oper
 grant select, insert, update (paths, last_at) on invalidations to colophon_operator;
 
 grant execute on function
-  default_sort_name(text, text), long_search_keys(bigint), name_key(text), pairs(text), search_key(text),
-  searched_pairs(text), searched_patterns(text), sort_key(text), without_joiners(text)
+  default_sort_name(text, text), long_search_keys(bigint), name_key(text), grams(text), search_key(text),
+  searched_grams(text), searched_patterns(text), sort_key(text), without_joiners(text)
 to colophon_public, colophon_reader;
 
 grant execute on function

@@ -9,7 +9,7 @@ const passwordFile = "password";
 
 /**
  * Creates the cluster under another name and renames it, so that there is never half a cluster. It orders text as Aurora's
- * en_US.UTF-8 does; with neither can an index serve `like`.
+ * en_US.UTF-8 does; with neither can an index serve `like`. Its LC_CTYPE is the one that every system has.
  */
 export async function createCluster({ account, run }: Programs, directory: string, durable: boolean): Promise<void> {
   const unfinished = `${directory}.unfinished`;

@@ -138,17 +138,20 @@ create function sort_key(value text) returns text
     end
   $$;
 
--- The pairs of neighbouring characters of keys, which an index has. The extension pg_trgm knows letters by the cluster's
--- locale, and in "C" only those of ASCII. Pairs begin at every other character, and then at those between; a regular
--- expression finds them without a query for each name.
-create function pairs(keys text) returns text[]
+-- All two and three neighbouring characters of keys, which an index has. The extension pg_trgm knows letters by the
+-- cluster's locale, and in "C" only those of ASCII. Threes find a word of a Latin script in half the time of twos, which
+-- words of two characters need. Regular expressions find them without a query for each name.
+create function grams(keys text) returns text[]
   language plpgsql immutable strict parallel safe
   as $$
     begin
       return array_remove(
         string_to_array(
           regexp_replace(keys collate "C", '(..)|.', '\1 ', 'g')
-            || regexp_replace(substr(keys, 2) collate "C", '(..)|.', '\1 ', 'g'),
+            || regexp_replace(substr(keys, 2) collate "C", '(..)|.', '\1 ', 'g')
+            || regexp_replace(keys collate "C", '(...)|.', '\1 ', 'g')
+            || regexp_replace(substr(keys, 2) collate "C", '(...)|.', '\1 ', 'g')
+            || regexp_replace(substr(keys, 3) collate "C", '(...)|.', '\1 ', 'g'),
           ' '
         ),
         ''
@@ -156,11 +159,18 @@ create function pairs(keys text) returns text[]
     end
   $$;
 
--- The pairs of the words of a search, which blanks separate.
-create function searched_pairs(words text) returns text[]
+-- What the index has of the words of a search, which blanks separate: threes, or of a shorter word twos.
+create function searched_grams(words text) returns text[]
   language sql immutable strict parallel safe
   return coalesce(
-    (select array_agg(pair) from unnest(string_to_array(words, ' ')) as word cross join unnest(pairs(search_key(word))) as pair),
+    (
+      select array_agg(gram)
+      from
+        unnest(string_to_array(words, ' ')) as word
+        cross join lateral (select search_key(word) as key) as keyed
+        cross join unnest(grams(key)) as gram
+      where length(gram) = least(length(key), 3)
+    ),
     '{}'
   );
 

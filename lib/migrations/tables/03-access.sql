@@ -22,7 +22,7 @@ create index users_by_registration on users (registered, id);
 
 create index users_by_change on users (changed_at, id);
 
-create index users_by_pairs on users using gin (pairs(search_keys));
+create index users_by_grams on users using gin (grams(search_keys));
 
 create unique index users_image_key on users (image) where image is not null;
 

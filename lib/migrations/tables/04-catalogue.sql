@@ -74,7 +74,7 @@ create index contributors_by_change on contributors (scope, changed_at, id) incl
 
 create index public_contributors_at_random on contributors (scope, random_key) include (slug) where public;
 
-create index contributors_by_pairs on contributors using gin (pairs(search_keys));
+create index contributors_by_grams on contributors using gin (grams(search_keys));
 
 -- An image belongs to one record, and is removed with it.
 create unique index contributors_image_key on contributors (image) where image is not null;
@@ -279,7 +279,7 @@ create index publishers_by_letter on publishers (letter);
 
 create index publishers_at_random on publishers (scope, random_key) include (slug);
 
-create index publishers_by_pairs on publishers using gin (pairs(search_keys));
+create index publishers_by_grams on publishers using gin (grams(search_keys));
 
 create trigger assign_slug before insert on publishers for each row execute function assign_slug();
 

@@ -16,7 +16,7 @@ create table series (
 
 create unique index series_external_id_key on series (external_id) where external_id is not null;
 
-create index series_by_pairs on series using gin (pairs(search_keys));
+create index series_by_grams on series using gin (grams(search_keys));
 
 create trigger assign_slug before insert on series for each row execute function assign_slug();
 

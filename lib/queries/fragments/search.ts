@@ -1,12 +1,12 @@
 import sql, { type Sql } from "sql-template-tag";
 import type { Search } from "../../contract/search.ts";
 
-/** How a list finds its records: by an index of pairs of characters, by a comparison of all names, or without a search. */
+/** How a list finds its records: by an index of neighbouring characters, by a comparison of all names, or without a search. */
 export type SearchPlan = ReturnType<typeof searchPlan>;
 
 /** Which keys are searched; each has a line for a name and for each alias. */
 interface Keys {
-  /** As the index of pairs has them. */
+  /** As the index has them. */
   readonly indexed: Sql;
   /** As all records are read. */
   readonly scanned: Sql;
@@ -19,7 +19,7 @@ export const keysOf = (table: Sql): Keys => ({
 
 /**
  * The plan for a search, which each list makes once. A word of two characters or more is looked up in the index; for a
- * shorter one PostgreSQL would read the whole index, so it compares all names. A generic plan looks pairs up, whose number
+ * shorter one PostgreSQL would read the whole index, so it compares all names. A generic plan looks grams up, whose number
  * it does not know. In a subselect words are folded once, and not for each row.
  */
 export function searchPlan(search: Search | undefined, { indexed, scanned }: Keys) {
@@ -27,6 +27,6 @@ export function searchPlan(search: Search | undefined, { indexed, scanned }: Key
   const words = search.words.join(" ");
   const contain = (keys: Sql) => sql`${keys} like all (array(select unnest(searched_patterns(${words}::text))))`;
   if (!search.hasPair) return { lookup: "scan", condition: contain(scanned) } as const;
-  const condition = sql`pairs(${indexed}) @> (select searched_pairs(${words}::text)) and ${contain(indexed)}`;
+  const condition = sql`grams(${indexed}) @> (select searched_grams(${words}::text)) and ${contain(indexed)}`;
   return { lookup: "index", condition } as const;
 }

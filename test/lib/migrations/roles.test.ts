@@ -77,7 +77,7 @@ it.each(limitedRoles)("The right to each table permits %s nothing else", async (
 });
 
 const searching =
-  "default_sort_name long_search_keys name_key pairs search_key searched_pairs searched_patterns sort_key without_joiners";
+  "default_sort_name grams long_search_keys name_key search_key searched_grams searched_patterns sort_key without_joiners";
 /** The functions that each role may call, of a release and of the tables. */
 const functions: Readonly<Record<LimitedRole, readonly [ofRelease: string, ofTables: string]>> = {
   public: ["", searching],

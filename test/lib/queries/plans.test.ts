@@ -139,7 +139,7 @@ describe("In a large catalogue", () => {
     const plan = `${await genericPlanOf(page(list))}\n${await genericPlanOf(max(list))}`;
 
     expect(plan).toMatch(/Index Only Scan using (public_)?contributors_by_(sort_)?name/);
-    expect(plan).not.toMatch(/by_pairs|normalize/i);
+    expect(plan).not.toMatch(/by_grams|normalize/i);
   });
 
   it.each([
@@ -148,10 +148,10 @@ describe("In a large catalogue", () => {
       text,
     ]),
     ["wil with accents", `w${accents}il`],
-  ])("the search %s is looked up in the index of pairs, and folded once", async (_, text) => {
+  ])("the search %s is looked up in the index of grams, and folded once", async (_, text) => {
     const plan = await genericPlanOf(page(searched(text)));
 
-    expect(plan).toMatch(/Index Cond: \(pairs\(search_keys\) @> \(InitPlan \d+\)\.col1\)/);
+    expect(plan).toMatch(/Index Cond: \(grams\(search_keys\) @> \(InitPlan \d+\)\.col1\)/);
   });
 
   it("the contributors with a letter are counted in an index", async () => {
@@ -166,7 +166,7 @@ describe("In a large catalogue", () => {
   it("all words of a search are looked up at once", async () => {
     const plan = await genericPlanOf(page(searched("wil bel zor")));
 
-    expect(plan.match(/Bitmap Index Scan on contributors_by_pairs/g)).toHaveLength(1);
+    expect(plan.match(/Bitmap Index Scan on contributors_by_grams/g)).toHaveLength(1);
   });
 
   it("all words of one character are compared at once, in each pass over the names", async () => {
@@ -186,7 +186,7 @@ describe("In a large catalogue", () => {
     expect(plan.match(/Index Only Scan using public_contributors_by_(sort_)?name.*never executed/g)).toHaveLength(2);
   });
 
-  it("a search is looked up where its words have pairs in the index", async () => {
+  it("a search is looked up where its words have grams in the index", async () => {
     const part = fc.constantFrom(
       ..."a e ra 9 é \u0301 - . % _ \\ ' ا\u064b ش\u05b8 か\u3099 ク ｸ 手 क्ष ½ ﬁ ß".split(" "),
     );
@@ -196,8 +196,8 @@ describe("In a large catalogue", () => {
       fc.asyncProperty(texts, async (text) => {
         const found = wordsOf(text);
         const { lookup } = searchPlan(found, keysOf(sql`contributors`));
-        const [row] = await db`select searched_pairs(${found?.words.join(" ") ?? ""}::text) <> '{}' as "hasPairs"`;
-        expect(lookup === "index").toBe(row?.hasPairs);
+        const [row] = await db`select searched_grams(${found?.words.join(" ") ?? ""}::text) <> '{}' as "hasGrams"`;
+        expect(lookup === "index").toBe(row?.hasGrams);
       }),
     );
   });

@@ -86,7 +86,7 @@ from
                 from contributors
                 where
                   scope in (0, :4::bigint)
-                  and pairs (contributors.search_keys) @> (select searched_pairs (:5::text))
+                  and grams (contributors.search_keys) @> (select searched_grams (:5::text))
                   and contributors.search_keys like all (array(select unnest(searched_patterns (:6::text))))
               )
             select

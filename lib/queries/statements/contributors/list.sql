@@ -75,7 +75,7 @@ from
         where
           public
           and scope in (0, :1::bigint)
-          and pairs (contributors.search_keys) @> (select searched_pairs (:2::text))
+          and grams (contributors.search_keys) @> (select searched_grams (:2::text))
           and contributors.search_keys like all (array(select unnest(searched_patterns (:3::text))))
       )
     select

@@ -102,7 +102,7 @@ from
           maker.id = :1::bigint
           and maker.scope in (0, :2::bigint)
           and series.scope in (0, :3::bigint)
-          and pairs (series.search_keys) @> (select searched_pairs (:4::text))
+          and grams (series.search_keys) @> (select searched_grams (:4::text))
           and series.search_keys like all (array(select unnest(searched_patterns (:5::text))))
       )
     select

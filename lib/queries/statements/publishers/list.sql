@@ -40,7 +40,7 @@ from
         from publishers
         where
           true
-          and pairs (publishers.search_keys) @> (select searched_pairs (:1::text))
+          and grams (publishers.search_keys) @> (select searched_grams (:1::text))
           and publishers.search_keys like all (array(select unnest(searched_patterns (:2::text))))
       )
     select
