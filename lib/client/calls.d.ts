@@ -313,6 +313,12 @@ export interface ListAdminContributorsQuery extends PageQuery {
    * begin with none.
    */
   letter?: string;
+  /** Only records with one of these ids, separated by commas; at most 200. */
+  ids?: string;
+  /** Whether public endpoints show the contributor. */
+  public?: "true" | "false";
+  /** Only contributors with a link, or without one. */
+  website?: "true" | "false";
 }
 
 export interface AddContributorQuery {
@@ -332,6 +338,8 @@ export interface ListPermissionsQuery {
   include?: Selection<"version" | "changed">;
   /** The order of the records. By default `id-asc`. */
   order?: "id-asc" | "id-desc" | "changed-asc" | "changed-desc";
+  /** Only records with one of these ids, separated by commas; at most 200. */
+  ids?: string;
 }
 
 export interface ListRolesQuery {
@@ -339,6 +347,10 @@ export interface ListRolesQuery {
   include?: Selection<"version" | "changed">;
   /** The order of the records. By default `id-asc`. */
   order?: "id-asc" | "id-desc" | "changed-asc" | "changed-desc";
+  /** Only records with one of these ids, separated by commas; at most 200. */
+  ids?: string;
+  /** Only roles that give the permission of this id. */
+  permission?: number;
 }
 
 export interface ListUsersQuery extends PageQuery {
@@ -356,6 +368,8 @@ export interface ListUsersQuery extends PageQuery {
   role?: number;
   /** Further fields to show, separated by commas. */
   include?: Selection<"version" | "changed">;
+  /** Only records with one of these ids, separated by commas; at most 200. */
+  ids?: string;
 }
 
 export interface GetUserQuery {
@@ -409,6 +423,8 @@ export interface ListContributorsQuery extends PageQuery {
    * begin with none.
    */
   letter?: string;
+  /** Only records with one of these ids, separated by commas; at most 200. */
+  ids?: string;
   /** Reserved; not used yet. */
   lang?: string;
 }
@@ -452,6 +468,8 @@ export interface ListPublishersQuery extends PageQuery {
    * begin with none.
    */
   letter?: string;
+  /** Only records with one of these ids, separated by commas; at most 200. */
+  ids?: string;
   /** Reserved; not used yet. */
   lang?: string;
 }

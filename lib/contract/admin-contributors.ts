@@ -7,6 +7,7 @@ import {
   bodyId,
   contributorOrders,
   flag,
+  ids,
   image,
   include,
   letter,
@@ -21,6 +22,7 @@ import {
   pathInteger,
   queryId,
   search,
+  yesOrNo,
 } from "./parameters.ts";
 
 /* Administrative contributors (README.md, "Administrative contributors"; element shapes: "Edits"). */
@@ -34,7 +36,13 @@ export const listAdminContributors = declare("GET /admin-contributors", {
   summary: "Lists a client's contributors, unpublished ones included, with who is editing them",
   permission: "view-contributors",
   query: { order: order(...contributorOrders), ...page, search, client: queryId },
-  extensionQuery: { include: include(...includable, "version", "added", "changed"), letter },
+  extensionQuery: {
+    include: include(...includable, "version", "added", "changed"),
+    letter,
+    ids,
+    public: yesOrNo,
+    website: yesOrNo,
+  },
   response: { list: "AdminContributorListItem", field: "contributors" },
 });
 

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import {
   bodyId,
+  ids,
   include,
   list,
   name,
@@ -24,7 +25,12 @@ const permissions = list(bodyId, permissionsMax);
 export const listRoles = declare("GET /admin-roles", {
   summary: "Lists roles with the number of their permissions and users",
   permission: "view-roles",
-  extensionQuery: { include: include("version", "changed"), order: order(...recordOrders) },
+  extensionQuery: {
+    include: include("version", "changed"),
+    order: order(...recordOrders),
+    ids,
+    permission: z.optional(pathId),
+  },
   response: { list: "RoleListItem" },
 });
 

@@ -4,6 +4,7 @@ import { noFileService } from "./errors.ts";
 import {
   bodyId,
   flag,
+  ids,
   image,
   include,
   list,
@@ -31,7 +32,7 @@ export const listUsers = declare("GET /admin-users", {
     search,
     role: z.optional(pathId),
   },
-  extensionQuery: { include: include("version", "changed") },
+  extensionQuery: { include: include("version", "changed"), ids },
   response: { list: "UserListItem", field: "users" },
 });
 

@@ -3,6 +3,7 @@ import { declare } from "./declare.ts";
 import {
   catalogueOrder,
   contributorOrders,
+  ids,
   include,
   lang,
   letter,
@@ -20,7 +21,7 @@ import {
 export const listContributors = declare("GET /contributors", {
   summary: "Lists the published contributors of a client",
   query: { lang, order: order(...contributorOrders, "added-asc", "added-desc"), search, ...page, client: queryId },
-  extensionQuery: { include: include("slug", "disambiguation", "sort_name", "added", "changed"), letter },
+  extensionQuery: { include: include("slug", "disambiguation", "sort_name", "added", "changed"), letter, ids },
   response: { list: "ContributorListItem", field: "contributors" },
   tags: ["contributors", "series"],
 });

@@ -132,6 +132,10 @@ export const include = <const Words extends readonly [string, ...string[]]>(...w
       z.array(z.enum(words)),
     ),
   );
+/** Up to 200 ids, separated by commas. */
+export const ids = z.optional(z.string().check(z.regex(/^[1-9]\d{0,14}(?:,[1-9]\d{0,14}){0,199}$/)));
+/** A filter by something that a record is or has. */
+export const yesOrNo = z.optional(z.enum(["true", "false"]));
 /** A detail without its edit lock. */
 export const lock = z.optional(z.enum(["none"]));
 export const userLanguage = z._default(nonEmptyText, "English");

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import {
   catalogueOrder,
+  ids,
   include,
   lang,
   letter,
@@ -19,7 +20,7 @@ import {
 export const listPublishers = declare("GET /publishers", {
   summary: "Lists publishers",
   query: { lang, order: z.optional(z.enum([...catalogueOrder.options, ...recordOrders])), search, ...page },
-  extensionQuery: { include: include("added", "changed"), letter },
+  extensionQuery: { include: include("added", "changed"), letter, ids },
   response: { list: "PublisherListItem", field: "publishers", count: true },
   tags: ["publishers", "series"],
 });

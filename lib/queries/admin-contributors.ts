@@ -1,4 +1,4 @@
-import sql, { type Sql } from "sql-template-tag";
+import sql, { empty, type Sql } from "sql-template-tag";
 import type { getAdminContributor, listAdminContributors } from "../contract/admin-contributors.ts";
 import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
@@ -7,15 +7,35 @@ import { imageUrl, record } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 
 /** Contributors, unpublished ones included. */
-export const list = ({ include, ...input }: Filters<typeof listAdminContributors>): ListQuery =>
+export const list = ({
+  include,
+  public: isPublic,
+  website,
+  ...input
+}: Filters<typeof listAdminContributors>): ListQuery =>
   listOf(input, {
     subject: "contributors",
+    conditions: conditionsOf(isPublic, website),
     optional: "locked_by",
     fields: sql`
       id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image
       ${fieldsOf(include)}, ${otherEditor("contributor")} as locked_by
     `,
   });
+
+/** Whether public endpoints show the contributor, and whether it has a link. */
+const conditionsOf = (
+  isPublic: "true" | "false" | undefined,
+  website: "true" | "false" | undefined,
+): Sql | undefined =>
+  isPublic === undefined && website === undefined
+    ? undefined
+    : sql`
+        ${isPublic === undefined ? empty : isPublic === "true" ? sql`and public` : sql`and not public`}
+        ${website === undefined ? empty : sql`and ${website === "true" ? empty : sql`not`} ${hasLink}`}
+      `;
+
+const hasLink = sql`exists (select from contributor_links where contributor_id = contributors.id)`;
 
 /** A contributor; it takes the edit lock, unless the request says `lock=none`. */
 export const find = (id: number | null, { include, lock }: QueryOf<typeof getAdminContributor> = {}): Sql => sql`

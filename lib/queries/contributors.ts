@@ -5,7 +5,7 @@ import type { Batch, ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
-import { catalogueOrders, countByLetter, countOf, letterOf, type Order, pageOf } from "./fragments/lists.ts";
+import { catalogueOrders, countByLetter, countOf, isAmong, letterOf, type Order, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
@@ -17,6 +17,8 @@ interface Shown {
   readonly subject: "contributors" | "public contributors";
   /** A condition with an `and`. */
   readonly filter?: Sql;
+  /** Further conditions of a request, of which nothing knows the number of records. */
+  readonly conditions?: Sql | undefined;
   readonly fields: Sql;
   /** The last field, which is omitted when it is null. */
   readonly optional: string;
@@ -26,22 +28,26 @@ interface Shown {
 
 /** A list of contributors for the public or for administration. */
 export function listOf(
-  { client, search, order, letter }: Omit<Input, "include" | "lang">,
-  { subject, filter = empty, fields, optional, joined = empty }: Shown,
+  { client, search, order, letter, ids }: Omit<Input, "include" | "lang">,
+  { subject, filter = empty, conditions, fields, optional, joined = empty }: Shown,
 ): ListQuery {
   const { column, by } = catalogueOrders[order];
   const { lookup, condition } = searchPlan(search, keys);
-  const isIndexed = lookup === "index" || (letter !== undefined && !order.startsWith("sort-name"));
+  const isIndexed = lookup === "index" || ids !== undefined || (letter !== undefined && !order.startsWith("sort-name"));
   const plan = isIndexed ? foundByIndex(client) : foundInOrder(client);
   return {
     found: sql`
       select id, scope, ${column} as key
       from contributors
       where ${filter} ${plan.filter} ${letter === undefined ? empty : hasLetter(letter)} ${condition}
+        ${ids === undefined ? empty : sql`and ${isAmong(ids)}`} ${conditions ?? empty}
     `,
     sortInMemory: isIndexed,
-    countsFirst: lookup === "scan",
-    max: lookup === "none" ? countOf(subject, sql`0, ${client}::bigint`, letter) : plan.count,
+    countsFirst: lookup === "scan" || conditions !== undefined,
+    max:
+      lookup === "none" && ids === undefined && !conditions
+        ? countOf(subject, sql`0, ${client}::bigint`, letter)
+        : plan.count,
     optional,
     page: (batch) => sql`
       select ${fields}

@@ -3,12 +3,12 @@ import type { listPermissions } from "../contract/admin-permissions.ts";
 import type { Filters } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { changed, included, record } from "./fragments/json.ts";
-import { pageOfFound, recordOrders } from "./fragments/lists.ts";
+import { isAmong, pageOfFound, recordOrders } from "./fragments/lists.ts";
 
-export function list({ order, include }: Filters<typeof listPermissions>): ListQuery {
+export function list({ order, include, ids }: Filters<typeof listPermissions>): ListQuery {
   const { column, by } = recordOrders[order];
   return {
-    found: sql`select id, ${column} as key, name, description, version, changed_at from permissions`,
+    found: sql`select id, ${column} as key, name, description, version, changed_at from permissions where ${isAmong(ids)}`,
     sortInMemory: true,
     page: (batch) => sql`
       select id, name, description ${included({ version: sql`version`, changed }, include)}

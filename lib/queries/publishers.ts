@@ -5,13 +5,13 @@ import type { ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
-import { catalogueOrders, countByLetter, countOf, letterOf, pageOfFound } from "./fragments/lists.ts";
+import { catalogueOrders, countByLetter, countOf, isAmong, letterOf, pageOfFound } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
 /** Publishers of all clients; by default in the order in which they were added. */
-export function list({ search, letter, include, order = "added-asc" }: Filters<typeof listPublishers>): ListQuery {
+export function list({ search, letter, ids, include, order = "added-asc" }: Filters<typeof listPublishers>): ListQuery {
   const { column, by } = catalogueOrders[order];
   const { lookup, condition } = searchPlan(search, keysOf(sql`publishers`));
   return {
@@ -19,9 +19,11 @@ export function list({ search, letter, include, order = "added-asc" }: Filters<t
       select *, ${column} as key
       from publishers
       where ${letter === undefined ? sql`true` : sql`letter = ${letterOf(letter)}`} and ${condition}
+        ${ids === undefined ? sql`` : sql`and ${isAmong(ids)}`}
     `,
-    sortInMemory: lookup !== "none" || letter !== undefined,
-    max: lookup === "none" ? countOf("publishers", sql`0`, letter) : sql`select count(*) from found`,
+    sortInMemory: lookup !== "none" || letter !== undefined || ids !== undefined,
+    max:
+      lookup === "none" && ids === undefined ? countOf("publishers", sql`0`, letter) : sql`select count(*) from found`,
     page: (batch) => sql`
       select
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,

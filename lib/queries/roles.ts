@@ -3,12 +3,16 @@ import type { listRoles } from "../contract/admin-roles.ts";
 import type { Filters } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { changed, included, record, records } from "./fragments/json.ts";
-import { pageOfFound, recordOrders } from "./fragments/lists.ts";
+import { isAmong, pageOfFound, recordOrders } from "./fragments/lists.ts";
 
-export function list({ order, include }: Filters<typeof listRoles>): ListQuery {
+export function list({ order, include, ids, permission }: Filters<typeof listRoles>): ListQuery {
   const { column, by } = recordOrders[order];
   return {
-    found: sql`select id, ${column} as key, name, description, version, changed_at from roles`,
+    found: sql`
+      select id, ${column} as key, name, description, version, changed_at
+      from roles
+      where ${isAmong(ids)} and ${permission === undefined ? sql`true` : gives(permission)}
+    `,
     sortInMemory: true,
     page: (batch) => sql`
       select
@@ -24,6 +28,10 @@ export function list({ order, include }: Filters<typeof listRoles>): ListQuery {
     `,
   };
 }
+
+const gives = (permission: number | null): Sql => sql`
+  id in (select role_id from role_permissions where permission_id = ${permission}::bigint)
+`;
 
 export const find = (id: number | null): Sql => sql`
   select version, null::text as warning, ${record(sql`

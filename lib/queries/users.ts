@@ -1,9 +1,9 @@
-import sql, { type Sql } from "sql-template-tag";
+import sql, { empty, type Sql } from "sql-template-tag";
 import type { getUser, listUsers } from "../contract/admin-users.ts";
 import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { changed, imageUrl, included, instant, record, records } from "./fragments/json.ts";
-import { ascending, countOf, descending, pageOfFound, recordOrders } from "./fragments/lists.ts";
+import { ascending, countOf, descending, isAmong, pageOfFound, recordOrders } from "./fragments/lists.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 import { keysOf, type SearchPlan, searchPlan } from "./fragments/search.ts";
 
@@ -18,15 +18,15 @@ const orders = {
 /**
  * An index gives the ids of the page; other columns are read only for these users. A null role is an id that no role has.
  */
-export function list({ order, search, role, include }: Filters<typeof listUsers>): ListQuery {
+export function list({ order, search, role, include, ids }: Filters<typeof listUsers>): ListQuery {
   const { by } = orders[order];
   const plan = searchPlan(search, keysOf(sql`users`));
   const count = role === undefined ? countOf("users", sql`0`) : countOf("users of role", sql`${role}::bigint`);
   return {
-    found: matching(plan, role, order),
-    sortInMemory: plan.lookup === "index" || (role !== undefined && order in recordOrders),
+    found: matching(plan, role, order, ids),
+    sortInMemory: plan.lookup === "index" || ids !== undefined || (role !== undefined && order in recordOrders),
     countsFirst: plan.lookup === "scan",
-    max: plan.lookup === "none" ? count : sql`select count(*) from found`,
+    max: plan.lookup === "none" && ids === undefined ? count : sql`select count(*) from found`,
     page: (batch) => sql`
       select
         id, slug, username, age_verified, coalesce(${imageUrl(sql`image`)}, '') as profile_image,
@@ -43,10 +43,15 @@ export function list({ order, search, role, include }: Filters<typeof listUsers>
  * The table of users' roles has their names and registrations, too. So the users of a rare role are found without the
  * others.
  */
-function matching({ lookup, condition }: SearchPlan, role: number | null | undefined, order: keyof typeof orders): Sql {
+function matching(
+  { lookup, condition }: SearchPlan,
+  role: number | null | undefined,
+  order: keyof typeof orders,
+  ids: string | undefined,
+): Sql {
   const { column: key } = orders[order];
-  if (role === undefined) return sql`select id, ${key} as key from users where ${condition}`;
-  const members = sql`from user_roles where role_id = ${role}::bigint`;
+  if (role === undefined) return sql`select id, ${key} as key from users where ${condition} ${isOneOf(ids, sql`id`)}`;
+  const members = sql`from user_roles where role_id = ${role}::bigint ${isOneOf(ids, sql`user_id`)}`;
   const ofRole = sql`select user_id as id, ${key} as key ${members}`;
   const isInUsers = lookup === "index" || order in recordOrders;
   if (lookup === "none" && !isInUsers) return ofRole;
@@ -54,6 +59,8 @@ function matching({ lookup, condition }: SearchPlan, role: number | null | undef
     ? sql`select id, ${key} as key from users where ${condition} and id in (select user_id ${members})`
     : sql`${ofRole} and (select ${condition} from users where id = user_id)`;
 }
+
+const isOneOf = (ids: string | undefined, id: Sql): Sql => (ids === undefined ? empty : sql`and ${isAmong(ids, id)}`);
 
 const rolesWith = (description: Sql): Sql =>
   records(sql`

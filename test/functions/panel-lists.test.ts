@@ -69,6 +69,18 @@ describe.each(names)("The list %s", (list) => {
       expect([order, await idsOf(list, { order })]).toEqual([order, sorted]);
   });
 
+  it("returns the records of these ids, in its order and pages, with their number", async () => {
+    const [first = 0, , third = 0] = ids.toReversed();
+    const query = { ids: `${third},999999999,${first},${third}` };
+
+    expect(await idsOf(list, { ...query, order: "id-desc" })).toEqual([first, third]);
+    const answer = await get(list, query);
+    if (!Array.isArray(answer)) expect(answer).toMatchObject({ max: 2, from: 0, to: 2 });
+    if (!Array.isArray(answer))
+      expect(await idsOf(list, { ...query, order: "id-desc", limit: 1, offset: 1 })).toEqual([third]);
+    expect(await idsOf(list, { ids: 999999999 })).toEqual([]);
+  });
+
   it("shows the time of change on request alone, and not what it does not declare", async () => {
     await age(table);
 
@@ -181,5 +193,51 @@ describe("GET /admin-users", () => {
     expect(answer).toMatchObject({ max: 3, from: 0, to: 2 });
     expect(recordsIn(answer).map(({ id }) => id)).toEqual(ids.slice(0, 2));
     expect(await idsOf("admin-users/list", { role: role.id, order: "id-desc" })).toEqual(ids.toReversed());
+  });
+});
+
+describe("GET /admin-contributors", () => {
+  it("returns 200 with those that are published or not, and with a link or not, and their number", async () => {
+    await stack.sql`delete from contributors`;
+    const make = async (first_name: string, isPublic: boolean, hasLink: boolean) => {
+      const { id } = await aContributor(stack.sql, { first_name, public: isPublic });
+      if (hasLink)
+        await add(stack.sql, "contributor_links", { contributor_id: id, position: 1, url: "https://example.com/" });
+      return id;
+    };
+    const [both, published, linked, none] = [
+      await make("A", true, true),
+      await make("B", true, false),
+      await make("C", false, true),
+      await make("D", false, false),
+    ];
+
+    for (const [query, expected] of [
+      [{ public: "true" }, [both, published]],
+      [{ public: "false" }, [linked, none]],
+      [{ website: "true" }, [both, linked]],
+      [{ website: "false" }, [published, none]],
+      [{ public: "false", website: "true", search: "c" }, [linked]],
+      [{ public: "true", website: "true", search: "c" }, []],
+    ] as const) {
+      expect([query, await idsOf("admin-contributors/list", query)]).toEqual([query, expected]);
+      expect(await get("admin-contributors/list", { ...query, limit: 1 })).toMatchObject({ max: expected.length });
+    }
+  });
+});
+
+describe("GET /admin-roles", () => {
+  it("returns 200 with the roles that give a permission", async () => {
+    const [viewing, editing] = [
+      await permissionId(stack.sql, "view-users"),
+      await permissionId(stack.sql, "edit-users"),
+    ];
+    const [viewer, editor] = [await aRole(stack.sql, "view-users"), await aRole(stack.sql, "view-users", "edit-users")];
+
+    const found = await idsOf("admin-roles/list", { permission: viewing });
+    expect(found).toEqual(expect.arrayContaining([viewer.id, editor.id]));
+    const editors = await idsOf("admin-roles/list", { permission: editing });
+    expect([editors.includes(viewer.id), editors.includes(editor.id)]).toEqual([false, true]);
+    expect(await idsOf("admin-roles/list", { permission: 999_999_999 })).toEqual([]);
   });
 });

@@ -37,6 +37,9 @@ const meanings: Readonly<Record<string, string>> = {
     "The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in itself.",
   order: "The order of the records.",
   include: "further fields to show, separated by commas.",
+  ids: "only records with one of these ids, separated by commas; at most 200.",
+  permission: "only roles that give the permission of this id.",
+  website: "only contributors with a link, or without one.",
   lock: "`none` returns the record, and neither takes nor renews the edit lock.",
   role: "Only users with the role of this id.",
   to: "The page of the panel to come back to: a path on its origin, such as `/users?page=2`, or a URL of that origin.",
@@ -146,8 +149,10 @@ const rankOf = ({ name, required }: { readonly name: string; readonly required: 
 /** Values of parameters that a sample event leaves out. */
 const usualSamples: Readonly<Record<string, string>> = {
   client: "1",
+  ids: "1,2,3",
   lang: "English",
   letter: "U",
+  permission: "1",
   role: "2",
   search: "a",
 };

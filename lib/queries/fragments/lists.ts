@@ -45,6 +45,10 @@ export const catalogueOrders = {
   "added-desc": recordOrders["id-desc"],
 } as const;
 
+/** A condition for the records with these ids, if a request names any. */
+export const isAmong = (ids: string | undefined, id = sql`id`): Sql =>
+  ids === undefined ? sql`true` : sql`${id} = any(cast(string_to_array(${ids}::text, ',') as bigint[]))`;
+
 /** The letter under which records are listed that begin as this text does. */
 export const letterOf = (text: string): Sql => sql`left(sort_key(${text}::text), 1)`;
 

@@ -83,6 +83,9 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     client: ["abc", "0", "-1", "1.5", "9".repeat(20)],
     include: ["everything", "type,", ",slug", "slug,,slug", "type, public", "Type", "type;public", "slug,type,public"],
     letter: ["ab", "1", "##", "a;", " "],
+    ids: ["0", "1,", ",1", "1,,2", "1, 2", "a", "1;2", "-1", "9".repeat(16), Array(201).fill("1").join()],
+    public: ["yes", "1", "True", " "],
+    website: ["yes", "1", "True", " "],
     lock: ["all", "None", "none,none", " "],
   };
 
@@ -96,8 +99,8 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
       ...(body ? { body: bodyOf() } : {}),
     });
     const isRequired = (parameter: string) => parameter === "client" && name !== "admin-contributors/add";
-    // Whatever the role, it has users or none.
-    const parameters = Object.keys(query).filter((each) => each !== "role");
+    // Whatever the role, it has users or none; whatever the permission, roles give it or none.
+    const parameters = Object.keys(query).filter((each) => each !== "role" && each !== "permission");
 
     it.each(parameters)("is 400 where %s cannot be read", async (parameter) => {
       const response = isRequired(parameter) ? missingParameters : invalidParameter(parameter);

@@ -10,7 +10,12 @@ from
         select *
         from
           (
-            with found as materialized (select id, id as key, name, description, version, changed_at from permissions)
+            with
+              found as materialized (
+                select id, id as key, name, description, version, changed_at
+                from permissions
+                where true
+              )
             select 0::bigint as max, count(*) as count, string_agg(cast(row_to_json(item) as text), ',') as text
             from
               (
@@ -55,7 +60,11 @@ from
             from
               (
                 with
-                  found as materialized (select id, id as key, name, description, version, changed_at from permissions),
+                  found as materialized (
+                    select id, id as key, name, description, version, changed_at
+                    from permissions
+                    where true
+                  ),
                   page as materialized (
                     select id, cast(row_to_json(item) as text) as record
                     from

@@ -10,7 +10,12 @@ from
         select *
         from
           (
-            with found as materialized (select id, id as key, name, description, version, changed_at from roles)
+            with
+              found as materialized (
+                select id, id as key, name, description, version, changed_at
+                from roles
+                where true and true
+              )
             select 0::bigint as max, count(*) as count, string_agg(cast(row_to_json(item) as text), ',') as text
             from
               (
@@ -67,7 +72,11 @@ from
             from
               (
                 with
-                  found as materialized (select id, id as key, name, description, version, changed_at from roles),
+                  found as materialized (
+                    select id, id as key, name, description, version, changed_at
+                    from roles
+                    where true and true
+                  ),
                   page as materialized (
                     select id, cast(row_to_json(item) as text) as record
                     from
