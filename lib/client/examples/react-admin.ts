@@ -1,6 +1,6 @@
 /*
  * react-admin's providers: <Admin dataProvider={dataProvider} authProvider={authProvider}> with the resources
- * `contributors`, `users` and `roles`. A record that `getOne` has read has its version beside its fields.
+ * `contributors`, `users` and `roles`. A record has its version, a number, beside its fields.
  */
 import { type AnyFailure, createClient } from "colophon-client";
 
@@ -33,7 +33,7 @@ const resources = {
   contributors: {
     async list(query: Any, { field, order }: Sort) {
       const by = `${field === "last_name" ? "sort-name" : "name"}-${order === "ASC" ? "asc" : "desc"}` as const;
-      const options = { query: { client, include: "type,public", order: by, ...query } } as const;
+      const options = { query: { client, include: "type,public,version", order: by, ...query } } as const;
       const { contributors, max } = ok(await colophon.GET("/admin-contributors", options)).data;
       return { data: contributors, total: max };
     },
@@ -46,7 +46,9 @@ const resources = {
   users: {
     async list(query: Any, { field, order }: Sort) {
       const by = `${field === "registered" ? "registered" : "name"}-${order === "ASC" ? "asc" : "desc"}` as const;
-      const { users, max } = ok(await colophon.GET("/admin-users", { query: { order: by, ...query } })).data;
+      const { users, max } = ok(
+        await colophon.GET("/admin-users", { query: { include: "version", order: by, ...query } }),
+      ).data;
       return { data: users, total: max };
     },
     open: (id: number) => colophon.GET("/admin-users/id/{id}", { path: { id }, query: { lock: "none" } }),
@@ -56,7 +58,7 @@ const resources = {
   },
   roles: {
     async list() {
-      const { data } = ok(await colophon.GET("/admin-roles"));
+      const { data } = ok(await colophon.GET("/admin-roles", { query: { include: "version" } }));
       return { data, total: data.length };
     },
     open: (id: number) => colophon.GET("/admin-roles/id/{id}", { path: { id } }),
@@ -73,8 +75,11 @@ function resourceOf(name: string) {
 
 async function read(name: string, id: Id): Promise<Any> {
   const { data, version } = ok(await resourceOf(name).open(Number(id)));
-  return { ...data, version };
+  return { ...data, version: Number(/\d+/.exec(version)?.[0]) };
 }
+
+/** A record's version as `If-Match` takes it. */
+const tagOf = ({ version }: Any) => `"${version}"`;
 
 export const dataProvider = {
   async getList(
@@ -103,7 +108,7 @@ export const dataProvider = {
 
   /** Sends only what the form has changed, for the version that it was opened with. */
   async update(name: string, { id, data, previousData }: { id: Id; data: Any; previousData: Any }): Promise<Any> {
-    const result = await resourceOf(name).edit({ data: previousData, version: previousData.version }, data);
+    const result = await resourceOf(name).edit({ data: previousData, version: tagOf(previousData) }, data);
     if (result.status === "saved") return { data: await read(name, id) };
     if (result.status === "conflict") throw failure(412, "Another user has changed the record: open it again");
     if (result.status === "taken") throw failure(409, result.message);
@@ -116,9 +121,9 @@ export const dataProvider = {
     return { data: ids };
   },
 
-  /** A record of a list has no version, so whoever has changed it meanwhile, it is deleted. */
+  /** Deletes the version that was shown, if react-admin passes it on. */
   async delete(name: string, { id, previousData }: { id: Id; previousData?: Any }): Promise<Any> {
-    const headers = previousData?.version && { headers: { "If-Match": previousData.version } };
+    const headers = previousData?.version && { headers: { "If-Match": tagOf(previousData) } };
     ok(await resourceOf(name).remove({ path: { id: Number(id) }, ...headers }));
     return { data: previousData ?? { id } };
   },
