@@ -90,7 +90,7 @@ export default {
         sessionDays: 7,
       },
       streams: { concurrent: 25, secondsMax: 120 },
-      publicRecords: { concurrent: 40 },
+      publicRecords: { concurrent: 28 },
       smoke: { everyMinutes: 5 },
       firewall: { requestsPerAddressIn5Minutes: 10_000, unlimitedListsPerAddressIn5Minutes: 30 },
       isProtected: true,

@@ -263,7 +263,7 @@ const stageSettings = z.strictObject({
     })
     .prefault({}),
   /** How many reads of each kind of public record may run at once; each ends within 8 s. */
-  publicRecords: z.strictObject({ concurrent: reserved.default(20) }).prefault({}),
+  publicRecords: z.strictObject({ concurrent: reserved.default(14) }).prefault({}),
   /** How many updates and removals of images may run at once, for each of the four functions; only with `uploads`. */
   images: z.strictObject({ concurrent: reserved.default(5) }).prefault({}),
   /** How people sign in. Without it the stage responds to `/sign-in` and `/sign-out` 503, and has no such functions. */

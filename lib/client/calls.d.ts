@@ -115,6 +115,30 @@ export interface Reads<Include = undefined> {
     Letters,
     PublicErrors
   >;
+  "/series": Endpoint<
+    "Lists the series of a client. Needs no permission.",
+    { query: ListSeriesQuery },
+    WorkList<Include>,
+    PublicErrors<keyof ListSeriesQuery>
+  >;
+  "/series/letters": Endpoint<
+    "Counts the series of a client by the letter under which they are sorted. Needs no permission.",
+    { query: ListSeriesLettersQuery },
+    Letters,
+    PublicErrors<keyof ListSeriesLettersQuery>
+  >;
+  "/series/random": Endpoint<
+    "Gives the slug of a random series of a client. Needs no permission.",
+    { query: GetRandomSeriesQuery },
+    Slug,
+    PublicErrors<keyof GetRandomSeriesQuery> | Failure<404, "No series found">
+  >;
+  "/series/slug/{slug}": Endpoint<
+    "Looks up a series by slug. Needs no permission.",
+    { path: { slug: string }; query?: GetSeriesQuery },
+    With<Series, Include>,
+    PublicErrors<keyof GetSeriesQuery> | Failure<404, "Series not found">
+  >;
   "/session": Endpoint<
     "Shows who is signed in, what they may do, and until when. Needs a session.",
     object,
@@ -472,6 +496,46 @@ export interface ListPublishersQuery extends PageQuery {
   ids?: string;
   /** Reserved; not used yet. */
   lang?: string;
+}
+
+export interface ListSeriesQuery extends PageQuery {
+  /** The website whose catalogue is read. */
+  client: number;
+  /** The order of the records. By default `name-asc`. */
+  order?: "name-asc" | "name-desc" | "sort-name-asc" | "sort-name-desc" | "added-asc" | "added-desc";
+  /** Only records of exactly this type. */
+  type?: string;
+  /** Only series with the tag of this name, regardless of case. */
+  tag?: string;
+  /**
+   * The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in
+   * itself. By default `English`.
+   */
+  user_lang?: string;
+  /**
+   * Only records that are sorted under this letter of any script, regardless of case and accents; `#` for those that
+   * begin with none.
+   */
+  letter?: string;
+  /** Further fields to show, separated by commas. */
+  include?: Selection<"language_code">;
+}
+
+export interface ListSeriesLettersQuery {
+  /** The website whose catalogue is read. */
+  client: number;
+}
+
+export interface GetRandomSeriesQuery {
+  /** The website whose catalogue is read. */
+  client: number;
+}
+
+export interface GetSeriesQuery {
+  /** The website whose catalogue is read. */
+  client?: number;
+  /** Further fields to show, separated by commas. */
+  include?: Selection<"language_code">;
 }
 
 /** Which records of a list are to be read. */
@@ -907,6 +971,25 @@ export interface RoleSummary {
   description: string;
 }
 
+export interface Series {
+  id: number;
+  name: string;
+  /** Its name in addresses. */
+  slug: string;
+  type: string;
+  origin: string;
+  /** Its names in all languages. */
+  aliases: SeriesAlias[];
+  descriptions: SeriesDescription[];
+  tags: Tag[];
+  /** By number. */
+  volumes: SeriesVolume[];
+  /** The published ones, by sort name. */
+  contributors: SeriesContributor[];
+  /** By name. */
+  publishers: SeriesPublisher[];
+}
+
 export interface SeriesAlias {
   id: number;
   name: string;
@@ -915,9 +998,52 @@ export interface SeriesAlias {
   language_code?: string;
 }
 
+export interface SeriesContributor {
+  id: number;
+  first_name: string;
+  /** Empty if there is none. */
+  last_name: string;
+  /** Its name in addresses. */
+  slug: string;
+  /** Its address, or null. */
+  image: string | null;
+  /** What they did, such as `author and artist`; empty if not known. */
+  role: string;
+}
+
+export interface SeriesDescription {
+  id: number;
+  description: string;
+  /** Its English name. */
+  language: string;
+  /** Only with `include=language_code`: the BCP 47 tag of its language; empty if not known. */
+  language_code?: string;
+}
+
+export interface SeriesPublisher {
+  id: number;
+  name: string;
+  /** Its name in addresses. */
+  slug: string;
+  /** Its address, or empty. */
+  image: string;
+}
+
 export interface SeriesReference {
   name: string;
   slug: string;
+}
+
+export interface SeriesVolume {
+  id: number;
+  /** Its place in the series. */
+  number: number;
+  /** Its address, or empty. */
+  cover_path: string;
+  /** Width by height. */
+  aspect_ratio: number;
+  nsfw: 0 | 1;
+  nsfw18: 0 | 1;
 }
 
 export interface Session {
@@ -1050,7 +1176,7 @@ export interface Work {
 }
 
 export interface WorkList<Include = undefined> extends Page {
-  works: With<Work, Include>[];
+  series: With<Work, Include>[];
 }
 
 /**

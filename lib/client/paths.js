@@ -19,6 +19,10 @@ export const paths = {
     "/publisher/slug/{slug}",
     "/publishers",
     "/publishers/letters",
+    "/series",
+    "/series/letters",
+    "/series/random",
+    "/series/slug/{slug}",
     "/session",
   ],
   POST: [

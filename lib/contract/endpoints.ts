@@ -6,6 +6,7 @@ import * as contributors from "./contributors.ts";
 import { type Declaration, endpointPath } from "./declare.ts";
 import * as extensions from "./extensions.ts";
 import * as publishers from "./publishers.ts";
+import * as series from "./series.ts";
 import * as signIn from "./sign-in.ts";
 
 /**
@@ -19,7 +20,7 @@ export const resources: Readonly<Record<string, Readonly<Record<string, Declarat
   Roles: adminRoles,
   Permissions: adminPermissions,
   "Administrative contributors": adminContributors,
-  "Beyond the interface": { ...extensions, ...signIn },
+  "Beyond the interface": { ...extensions, ...series, ...signIn },
 };
 
 /** Every endpoint. Routes, functions, documents and checks iterate over this list. */

@@ -121,6 +121,8 @@ export const catalogueOrder = z.enum(["name-asc", "name-desc", "added-asc", "add
 /** Orders beyond the interface. */
 export const recordOrders = ["id-asc", "id-desc", "changed-asc", "changed-desc"] as const;
 export const contributorOrders = ["name-asc", "name-desc", "sort-name-asc", "sort-name-desc", ...recordOrders] as const;
+/** By what a list is filtered; no record has a text that is longer. */
+export const filter = z.optional(nonEmptyText);
 /** A letter of any script, or # for all that is none. */
 export const letterText = z.string().check(z.regex(/^(#|\p{L}\p{M}*)$/u), z.maxLength(nameLengthMax));
 export const letter = z.optional(letterText);

@@ -244,13 +244,13 @@ export const Letter = z.strictObject({
 export const Letters = z.array(Letter);
 
 export const Tag = z.strictObject({ id, name: z.string() });
-export const Volume = z.strictObject({
-  id,
+const cover = {
   cover_path: urlOrEmpty,
   aspect_ratio: field(z.number(), "Width by height."),
   nsfw: zeroOrOne,
   nsfw18: zeroOrOne,
-});
+};
+export const Volume = z.strictObject({ id, ...cover });
 
 const work = {
   id,
@@ -275,4 +275,35 @@ export const SeriesAlias = z.strictObject({
   language_code: languageCode("its"),
 });
 
-export const Publication = z.strictObject({ ...work, aliases: z.array(SeriesAlias) });
+const seriesAliases = z.array(SeriesAlias);
+
+export const Publication = z.strictObject({ ...work, aliases: seriesAliases });
+
+export const SeriesDescription = z.strictObject({
+  id,
+  description: z.string(),
+  language: field(z.string(), "Its English name."),
+  language_code: languageCode("its"),
+});
+export const SeriesVolume = z.strictObject({ id, number: field(z.int(), "Its place in the series."), ...cover });
+export const SeriesContributor = z.strictObject({
+  ...contributor,
+  slug,
+  image: urlOrNull,
+  role: field(z.string(), "What they did, such as `author and artist`; empty if not known."),
+});
+export const SeriesPublisher = z.strictObject({ id, name: z.string(), slug, image: urlOrEmpty });
+
+export const Series = z.strictObject({
+  id,
+  name: z.string(),
+  slug,
+  type: z.string(),
+  origin: z.string(),
+  aliases: field(seriesAliases, "Its names in all languages."),
+  descriptions: z.array(SeriesDescription),
+  tags: z.array(Tag),
+  volumes: field(z.array(SeriesVolume), "By number."),
+  contributors: field(z.array(SeriesContributor), "The published ones, by sort name."),
+  publishers: field(z.array(SeriesPublisher), "By name."),
+});

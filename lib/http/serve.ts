@@ -46,12 +46,12 @@ export function serve<const D extends RecordDeclaration>(
 const tagsMax = 50;
 
 /**
- * The tags of a record, each once: its own and those of the related records. If there are too many, the tag of the list
- * stands for the related ones: it becomes stale whenever one of them does.
+ * The tags of a record, each once: its own and those of the related records. If there are too many, the tag of its list
+ * stands for each related one: it becomes stale whenever the record does.
  */
 function cacheTagsOf(tags: string): string {
   const distinct = new Set(tags.split(","));
   if (distinct.size <= tagsMax) return [...distinct].join();
-  const [own = ""] = distinct;
-  return `${own},${own.replace(/-\d+$/, "s")}`;
+  const [own, ...related] = distinct;
+  return [own, ...new Set(related.map((tag) => tag.replace(/-\d+$/, "s")))].join();
 }

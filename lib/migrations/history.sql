@@ -23,8 +23,8 @@ create function history_tables() returns table (
       ('permissions', 'permission', null, null, '{}', '{changed_at}', null),
       ('contributors', 'contributor', null, null, '{contributor-, contributors}', '{alias_keys, changed_at}', null),
       ('publishers', 'publisher', null, null, '{publisher-, publishers}', '{alias_keys, changed_at}', null),
-      ('series', 'series', null, null, '{series}', '{alias_keys}', null),
-      ('tags', 'tag', null, null, '{series}', '{}', null),
+      ('series', 'series', null, null, '{series-, series}', '{alias_keys}', null),
+      ('tags', 'tag', null, null, '{tag-, tags, series}', '{}', null),
       ('user_roles', 'user', 'role', 200, '{}', '{username_key, registered}', null),
       ('identities', 'user', 'identity', null, '{}', '{}', 'Give or take the link by ops/link-identity instead'),
       ('role_permissions', 'role', 'permission', 500, '{}', '{}', null),
@@ -37,12 +37,12 @@ create function history_tables() returns table (
       ('publisher_aliases', 'publisher', 'alias', null, '{publisher-, publishers}', '{}', null),
       ('publisher_descriptions', 'publisher', 'description', null, '{publisher-}', '{}', null),
       ('publisher_relations', 'publisher', 'relation', 100, '{publisher-}', '{}', null),
-      ('series_aliases', 'series', 'alias', null, '{series}', '{}', null),
-      ('series_descriptions', 'series', 'description', null, '{series}', '{}', null),
-      ('series_tags', 'series', 'tag', null, '{series}', '{}', null),
-      ('series_contributors', 'series', 'contributor', null, '{series}', '{}', null),
-      ('series_publishers', 'series', 'publisher', null, '{series}', '{}', null),
-      ('volumes', 'series', 'volume', null, '{series}', '{}', null)
+      ('series_aliases', 'series', 'alias', null, '{series-, series}', '{}', null),
+      ('series_descriptions', 'series', 'description', null, '{series-, series}', '{}', null),
+      ('series_tags', 'series', 'tag', null, '{series-, series}', '{}', null),
+      ('series_contributors', 'series', 'contributor', null, '{series-, series}', '{}', null),
+      ('series_publishers', 'series', 'publisher', null, '{series-, series}', '{}', null),
+      ('volumes', 'series', 'volume', null, '{series-, series}', '{}', null)
   ) as listed (table_name, kind, noun, most, tags, derived, kept)
 $$;
 

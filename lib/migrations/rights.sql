@@ -78,6 +78,9 @@ grant execute on function
   searched_grams(text), searched_patterns(text), sort_key(text), without_joiners(text)
 to colophon_public, colophon_reader;
 
+-- What only the list of series calls.
+grant execute on function identity_key(text), long_series_search_keys(bigint) to colophon_public;
+
 grant execute on function
   history_tables(), identity_key(text), name_key(text), without_joiners(text)
 to colophon_operator;

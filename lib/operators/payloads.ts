@@ -20,7 +20,10 @@ const record = textLike(/^[a-z][a-z-]*\/[1-9]\d{0,15}$/, "contributor/5");
 const s3Url = textLike(/^s3:\/\/[a-z0-9.-]+\/./, "s3://BUCKET/KEY");
 
 /** A tag as public results have them (lib/contract/README.md). */
-const tag = textLike(/^(?:contributors|publishers|series|(?:contributor|publisher)-[1-9]\d{0,18})$/, "contributor-5");
+const tag = textLike(
+  /^(?:contributors|publishers|series|tags|(?:contributor|publisher|series|tag)-[1-9]\d{0,18})$/,
+  "contributor-5",
+);
 
 /** How a provider of OpenID Connect calls itself (OpenID Connect Core, "iss") and a person ("sub"). */
 const issuer = z

@@ -1,12 +1,13 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { listContributors } from "../contract/contributors.ts";
 import type { Filters } from "../contract/declare.ts";
-import type { Batch, ListQuery } from "../data-api/list.ts";
+import type { ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
-import { catalogueOrders, countByLetter, countOf, isAmong, letterOf, type Order, pageOf } from "./fragments/lists.ts";
+import { catalogueOrders, countByLetter, countOf, isAmong, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
+import { foundByIndex, foundInOrder, hasLetter } from "./fragments/scopes.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
 
@@ -59,11 +60,6 @@ export function listOf(
     `,
   };
 }
-
-/** The keys of a letter are neighbours in the index, whose collation is "C". */
-const hasLetter = (letter: string): Sql => sql`
-  sort_key >= ${letterOf(letter)} || ' ' and sort_key < ${letterOf(letter)} || '!' and
-`;
 
 /** What contributors show on request, in the order of the response. */
 const includable = {
@@ -118,37 +114,6 @@ const keys = {
   ...keysOf(sql`contributors`),
   scanned: sql`coalesce(contributors.short_search_keys, long_search_keys(contributors.id))`,
 };
-
-/** Few are found, all at once; those of other clients are skipped. */
-const foundByIndex = (client: number) => ({
-  filter: sql`scope in (0, ${client}::bigint) and`,
-  count: sql`select count(*) from found`,
-  candidates: ({ isAfter }: Order, { after }: Batch) =>
-    sql`(select id, key from found where ${isAfter(after)}) as candidates`,
-});
-
-/**
- * As many as a batch may need: an index-only scan reads the shared and the client's own ones in order, and the two are
- * merged; by one select PostgreSQL would read and sort all. It would count in the table, too, which takes longer than in
- * the index.
- */
-const foundInOrder = (client: number) => ({
-  filter: empty,
-  count: sql`select count(*) from ${inEachScope(empty, client)}`,
-  candidates({ by, isAfter }: Order, { after, offset, limit, limitMax }: Batch) {
-    const most = offset === 0 ? limitMax : sql`${limit + offset}::bigint`;
-    return inEachScope(sql`id, key`, client, sql`and ${isAfter(after)} order by ${by} limit ${most}`);
-  },
-});
-
-/** What is found of the shared ones, and of the client's own. */
-const inEachScope = (fields: Sql, client: number, first = empty): Sql => sql`
-  (
-    (select ${fields} from found where scope = 0 ${first})
-    union all
-    (select ${fields} from found where scope = ${client}::bigint ${first})
-  ) as scopes
-`;
 
 const related = sql`contributor_relations as relation join contributors as related on related.id = relation.relation_id`;
 

@@ -25,9 +25,6 @@ export function relatedWorks(
   moreFields: Sql = empty,
 ): ListQuery {
   const { column, by } = catalogueOrders[order];
-  const rank = rankOf(languagesFor(user_lang));
-  const aliasIn = (field: Sql) => localised(field, sql`series_aliases`, sql`${rank} is not null`, rank);
-  const descriptionIn = (field: Sql) => localised(field, sql`series_descriptions`, sql`true`, rank);
   return {
     found: sql`
       select series.id, series.${column} as key, series.name, series.slug, series.type, series.origin
@@ -42,28 +39,41 @@ export function relatedWorks(
     max: sql`select count(*) from found`,
     optional: "volume",
     page: (batch) => sql`
-      select
-        id, name, slug, type, origin,
-        coalesce(${aliasIn(sql`name`)}, name) as alias,
-        ${moreFields}
-        coalesce(${descriptionIn(sql`description`)}, '') as description,
-        ${tags} as tags
-        ${languageCode(include, sql`coalesce(${aliasIn(sql`language`)}, '')`)}
-        ${languageCode(include, sql`coalesce(${descriptionIn(sql`language`)}, '')`, sql`description_language_code`)},
-        (
-          select ${record(sql`
-            volumes.id, coalesce(${imageUrl(sql`cover`)}, '') as cover_path, aspect_ratio, nsfw, nsfw18
-          `)}
-          from volumes
-          where series_id = series.id
-          order by cover is null, number
-          limit 1
-        ) as volume
+      select ${workFields({ user_lang, include }, moreFields)}
       from ${pageOfFound(catalogueOrders[order], batch)} as series
       order by ${by}
     `,
   };
 }
+
+/**
+ * What the lists show of a series, from a table `series`. The last field is null if there is no volume.
+ * @param moreFields of each record, a comma after each
+ */
+export function workFields({ user_lang, include }: Pick<WorksInput, "user_lang" | "include">, moreFields = empty): Sql {
+  const rank = rankOf(languagesFor(user_lang));
+  const aliasIn = (field: Sql) => localised(field, sql`series_aliases`, sql`${rank} is not null`, rank);
+  const descriptionIn = (field: Sql) => localised(field, sql`series_descriptions`, sql`true`, rank);
+  return sql`
+    id, name, slug, type, origin,
+    coalesce(${aliasIn(sql`name`)}, name) as alias,
+    ${moreFields}
+    coalesce(${descriptionIn(sql`description`)}, '') as description,
+    ${seriesTags} as tags
+    ${languageCode(include, sql`coalesce(${aliasIn(sql`language`)}, '')`)}
+    ${languageCode(include, sql`coalesce(${descriptionIn(sql`language`)}, '')`, sql`description_language_code`)},
+    (
+      select ${record(sql`volumes.id, ${volumeFields}`)}
+      from volumes
+      where series_id = series.id
+      order by cover is null, number
+      limit 1
+    ) as volume
+  `;
+}
+
+/** What is shown of a volume, beside its id and number. */
+export const volumeFields = sql`coalesce(${imageUrl(sql`cover`)}, '') as cover_path, aspect_ratio, nsfw, nsfw18`;
 
 /** The place of a row's language among these, which are one parameter; null if it is none of them. */
 const rankOf = (languages: readonly string[]): Sql =>
@@ -80,7 +90,8 @@ const localised = (column: Sql, table: Sql, filter: Sql, rank: Sql): Sql => sql`
   )
 `;
 
-const tags = records(sql`
+/** All tags of the series. */
+export const seriesTags = records(sql`
   select tags.id, tags.name
   from series_tags join tags on tags.id = series_tags.tag_id
   where series_tags.series_id = series.id

@@ -21,6 +21,7 @@ const cached = expect.stringMatching(/^public, max-age=60, /);
 describe.each([
   ["/contributors?client=1", "contributors,series"],
   ["/publishers?", "publishers,series"],
+  ["/series?client=1", "series"],
   ["/contributor/works/7?client=1", "contributor-7,series"],
   ["/publisher/publications/7?client=1", "publisher-7,series"],
 ])("The list %s", (url, tags) => {

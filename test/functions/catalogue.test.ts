@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { aContributor, add, aPublisher, aSeries, type Columns, type Entry } from "../support/catalogue.ts";
-import { identifier } from "../support/database.ts";
+import { identifier, type Sql } from "../support/database.ts";
 import { envelope } from "../support/envelope.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -249,6 +249,7 @@ it.each([
 it.each([
   ["GET /contributor/random", "contributor/random", "No contributors found", aContributor],
   ["GET /publisher/random", "publisher/random", "Publisher not found", aPublisher],
+  ["GET /series/random", "series/random", "No series found", (sql: Sql, columns: Columns) => aSeries(sql, {}, columns)],
 ] as const)(
   "%s returns 200 with a string, of which each shared or own record is equally likely, and 404 where there is none",
   async (_, name, message, add) => {

@@ -42,6 +42,7 @@ it("Every error that is declared has been returned, but for those that take more
     "admin-roles/delete 405",
     "admin-contributors/update-avatar 503",
     "admin-contributors/delete-avatar 503",
+    "series/random 404",
   ]);
 });
 

@@ -52,6 +52,7 @@ const lists: readonly (readonly [endpoint: string, byTime: string, add: Add, mak
   ],
   ["contributors/list", "added", (first_name, client_id) => aContributor(stack.sql, { first_name, client_id }), nobody],
   ["publishers/list", "added", (name, client_id) => aPublisher(stack.sql, { name, client_id }), nobody],
+  ["series/list", "added", (name, client_id) => aSeries(stack.sql, {}, { name, client_id }), nobody],
   ["contributor/works", "added", addSeries("by"), () => aContributor(stack.sql)],
   ["publisher/publications", "added", addSeries("from"), () => aPublisher(stack.sql)],
 ];

@@ -39,7 +39,7 @@ function expectCounts(field: string, body: unknown): void {
 }
 
 const publicCaching = "public, max-age=60, s-maxage=600, stale-while-revalidate=60, stale-if-error=86400";
-const cacheTag = String.raw`(?:contributor|publisher)(?:s|-[1-9]\d*)|series`;
+const cacheTag = String.raw`(?:contributor|publisher|tag)(?:s|-[1-9]\d*)|series(?:-[1-9]\d*)?`;
 /** At most fifty, in which nothing comes from a client: names and numbers of this service. */
 const cacheTags = new RegExp(`^(?:${cacheTag})(?:,(?:${cacheTag})){0,49}$`);
 

@@ -53,6 +53,7 @@ const meanings: Readonly<Record<string, string>> = {
   letter:
     "only records that are sorted under this letter of any script, regardless of case and accents; `#` for those that " +
     "begin with none.",
+  tag: "Only series with the tag of this name, regardless of case.",
   public: "Whether public endpoints show the contributor.",
   links:
     "Addresses of web pages, http or https; an address with neither gets `https://`. Objects as in a detail are accepted, too.",
@@ -71,6 +72,12 @@ const meanings: Readonly<Record<string, string>> = {
   added_permissions: "Ids of permissions.",
   removed_permissions: "Ids of permissions; a permission that is both added and removed ends up removed.",
   image: "A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters.",
+};
+
+/** Descriptions of query parameters; a filter may have the name of a field. */
+const queryMeanings: typeof meanings = {
+  ...meanings,
+  type: "Only records of exactly this type.",
 };
 
 /** The headers that a request may carry. */
@@ -103,7 +110,7 @@ export const preference = {
   example: strictHandling,
 } as const;
 
-const descriptionOf = (name: string) => (meanings[name] ? { description: meanings[name] } : {});
+const descriptionOf = (name: string, all = meanings) => (all[name] ? { description: all[name] } : {});
 
 /** The parameters of an endpoint, with the values of its sample event as examples: first those that a request needs. */
 export function parametersOf(declaration: Declaration) {
@@ -117,6 +124,7 @@ export function parametersOf(declaration: Declaration) {
     Object.entries(shape).map(([name, schema]) => {
       const json = parameterSchema(schema);
       const required = location === "path" || !isOptional(schema);
+      const known = location === "query" ? queryMeanings : meanings;
       const sample = samples?.[name] ?? usualSamples[name] ?? json.default ?? sampleOf(schema);
       return {
         name,
@@ -125,8 +133,8 @@ export function parametersOf(declaration: Declaration) {
         // An empty query parameter counts as absent.
         ...(required ? {} : { allowEmptyValue: true }),
         ...(isExtension
-          ? { description: `Beyond the interface: ${meanings[name] ?? ""}`, "x-extension": true }
-          : descriptionOf(name)),
+          ? { description: `Beyond the interface: ${known[name] ?? ""}`, "x-extension": true }
+          : descriptionOf(name, known)),
         schema: json,
         example: json.type === "integer" ? Number(sample) : sample,
       };

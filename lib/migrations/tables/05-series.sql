@@ -5,20 +5,42 @@ create table series (
   scope bigint not null generated always as (coalesce(client_id, 0)) stored,
   name text not null check (name <> ''),
   name_key text not null generated always as (name_key(name)) stored collate "C",
+  sort_key text not null generated always as (sort_key(name)) stored collate "C",
   slug text not null constraint series_slug_key unique,
   type text not null default '',
   origin text not null default '',
+  random_key double precision not null default random(),
   alias_keys text not null default '' collate "C",
   search_keys text not null generated always as (search_key(name) || chr(10) || alias_keys) stored collate "C",
+  short_search_keys text generated always as (
+    case
+      when octet_length(search_key(name) || alias_keys) <= 200 then search_key(name) || chr(10) || alias_keys
+    end
+  ) stored collate "C",
   external_id text constraint series_external_id_says_slug
     check (slug = substring(external_id from '^slug\u003a([^/?#%\\]+)$'))
 );
 
 create unique index series_external_id_key on series (external_id) where external_id is not null;
 
+create index series_by_name on series (scope, name_key, id) include (short_search_keys);
+
+create index series_by_sort_name on series (scope, sort_key, id) include (short_search_keys, type);
+
+create index series_by_type on series (scope, type, name_key, id);
+
+create index series_by_id on series (scope, id) include (type);
+
+create index series_at_random on series (scope, random_key) include (slug);
+
 create index series_by_grams on series using gin (grams(search_keys));
 
 create trigger assign_slug before insert on series for each row execute function assign_slug();
+
+-- As long_search_keys, of a series.
+create function long_series_search_keys(series_id bigint) returns text
+  language sql stable parallel safe cost 1
+  return (select search_keys from series where id = series_id);
 
 create table series_aliases (
   id bigint generated always as identity primary key,
@@ -53,7 +75,7 @@ create table series_tags (
   primary key (series_id, tag_id)
 );
 
-create index series_tags_by_tag on series_tags (tag_id);
+create index series_tags_by_tag on series_tags (tag_id, series_id);
 
 create table volumes (
   id bigint generated always as identity primary key,

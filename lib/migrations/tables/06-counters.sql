@@ -57,6 +57,14 @@ call count_rows(
 
 call count_rows('publishers', $$('publishers', 0), ('publishers ' || letter, 0)$$, '{insert, update, delete}');
 
+call count_rows(
+  'series',
+  $$
+    ('series', scope), ('series ' || left(sort_key, 1), scope), ('series of type ' || type, scope)
+  $$,
+  '{insert, update, delete}'
+);
+
 call count_rows('users', $$('users', 0)$$, '{insert, delete}');
 
 call count_rows('user_roles', $$('users of role', role_id)$$, '{insert, update, delete}');

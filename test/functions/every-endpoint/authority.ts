@@ -100,8 +100,10 @@ export function testAuthority(stack: UploadStack): void {
       it("takes one statement, also for 401 and 403", async () => {
         for (const as of ["junk", (await aUser(stack.sql)).token, ownHolder()]) {
           const request = await requestFor(stack.sql, declaration);
+          // A whole list may exceed a result of the Data API.
+          const query = { ...request.query, ...("list" in declaration.response ? { limit: 9 } : {}) };
           stack.dataApi.calls.length = 0;
-          await stack.call(name, { ...request, as });
+          await stack.call(name, { ...request, query, as });
           expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
         }
       });

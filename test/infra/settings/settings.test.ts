@@ -28,12 +28,12 @@ const second = { ...prod, name: "second" };
 const { imageCertificate: _, imageBackupRegion: __, edge: ___, signIn: ____, ...direct } = second;
 const website = { ...direct, name: "website", uploads: false, publicRecords: {} };
 const numberOf = (isOfKind: (declaration: Declaration) => unknown) => endpoints.filter(isOfKind).length;
-/** What the stages reserve by these settings: by default 5 for a list and for an image, 20 for a public record. */
+/** What the stages reserve by these settings: by default 5 for a list and for an image, 14 for a public record. */
 const reserved =
   // With an edge five more for whole public lists.
   wholeLists(endpoints).length * 5 +
   numberOf(({ response }) => "list" in response) * (5 + 15) +
-  numberOf(isPublicRecord) * (20 + 20) +
+  numberOf(isPublicRecord) * (14 + 14) +
   // Only prod has these, and an edge, which is invalidated by five at once.
   numberOf(({ needsFileService }) => needsFileService) * 5 +
   numberOf(isNavigation) * 4 +
@@ -100,9 +100,9 @@ describe("Settings", () => {
       { "databases.1.pausesAfterMinutes": 10 },
       { "databases.0.pausesAfterMinutes": undefined },
     ],
-    // Of 189 connections the public login has 94, and its functions may hold 280: 4 lists and 6 records of 5 and 20.
+    // Of 189 connections the public login has 94, and its functions may hold 302: 5 lists and 9 records of 5 and 14.
     [
-      "databases.0.capacityMax: functions that log in as public may hold 280 connections, and get 94",
+      "databases.0.capacityMax: functions that log in as public may hold 302 connections, and get 94",
       { "databases.0.capacityMax": 1 },
     ],
     // Data.

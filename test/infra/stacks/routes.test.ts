@@ -139,7 +139,7 @@ describe("A stage", () => {
   it.each([
     ["contributors-list", 120, 25],
     ["admin-roles-list", 120, 25],
-    ["contributor-slug", 8, 40],
+    ["contributor-slug", 8, 28],
     ["admin-users-update-image", 29, 5],
     ["sign-in-callback", 29, 10],
     ["admin-roles-edit", 29, undefined],

@@ -9,6 +9,7 @@ import type * as ledger from "../../../lib/queries/changes.ts";
 import * as contributors from "../../../lib/queries/contributors.ts";
 import { keysOf, searchPlan } from "../../../lib/queries/fragments/search.ts";
 import * as publishers from "../../../lib/queries/publishers.ts";
+import * as series from "../../../lib/queries/series.ts";
 import * as users from "../../../lib/queries/users.ts";
 import { openDatabase } from "../../support/database.ts";
 import { addUsers, lateRole } from "../../support/made-up-users.ts";
@@ -39,7 +40,7 @@ beforeAll(async () => {
     from changes
     where id <= 2000
   `;
-  await db`vacuum analyze changes, history, contributors`;
+  await db`vacuum analyze changes, history, contributors, series`;
   await db`insert into former_slugs select 'former-' || id, id from contributors where id % 10 = 0`;
   await db`analyze former_slugs`;
   // Whose function reads the rows, a module knows when it is loaded.
@@ -83,6 +84,8 @@ const works = (text?: string) =>
       user_lang: "German",
     }),
   );
+const listed = (input: Partial<Parameters<typeof series.list>[0]>) =>
+  series.list({ client: 1, order: "name-asc", user_lang: "English", ...input });
 const asCaller = (statement: Sql): Sql => sql`
   select * from (select 1::bigint as id) as caller cross join lateral (${statement}) as page
 `;
@@ -117,11 +120,30 @@ describe("In a large catalogue", () => {
     ["a random slug", contributors.random(1)],
     ["the works of a contributor", works()],
     ["a search among the works of a contributor", works("takahashi")],
+    ["the first page of series", page(listed({}))],
+    ["the first page of series, backwards", page(listed({ order: "name-desc" }))],
+    ["the first page of series by sort name", page(listed({ order: "sort-name-asc" }))],
+    ["the first page of series as added", page(listed({ order: "added-desc" }))],
+    ["the first page of series of a letter", page(listed({ letter: "M", order: "sort-name-asc" }))],
+    ["the first page of series of a letter by name", page(listed({ letter: "M" }))],
+    ["the first page of series of a type", page(listed({ type: "manga" }))],
+    ["the first page of series of a type as added", page(listed({ type: "manga", order: "added-asc" }))],
+    ["the first page of series of a rare type", page(listed({ type: "opera", order: "sort-name-desc" }))],
+    ["the first page of series of a letter and a type", page(listed({ letter: "M", type: "manga" }))],
+    ["the number of series of a letter and a type", max(listed({ letter: "M", type: "manga" }))],
+    ["the first page of series with a tag", page(listed({ tag: "made up" }))],
+    ["the number of series with a tag", max(listed({ tag: "made up" }))],
+    [
+      "a later page of series, by key",
+      page(listed({}), { after: { key: "earthsea 777", id: 77 }, limit: 50, offset: 0 }),
+    ],
+    ["a search among all series", page(listed({ search: wordsOf("earthsea") }))],
+    ["a series by slug", series.find("made-up-300", { client: undefined, include: undefined })],
+    ["a series of a client by slug", series.find("made-up-300", { client: 1, include: undefined })],
+    ["a random series", series.random(1)],
     ["a publisher by slug", publishers.find("made-up-300")],
   ])("%s is read from an index", async (_, statement) => {
-    expect(await planOf(statement)).not.toMatch(
-      /Seq Scan on (contributors|former_slugs|series|series_aliases|series_contributors|volumes)\b/,
-    );
+    expect(await planOf(statement)).not.toMatch(/Seq Scan on (contributors|former_slugs|series|series_\w+|volumes)\b/);
   });
 
   const accents = "\u0301".repeat(250);
@@ -161,6 +183,23 @@ describe("In a large catalogue", () => {
 
     expect(plans.match(/Index Only Scan using public_contributors_by_(sort_)?name/g)).toHaveLength(4);
     expect(plans).not.toContain("Seq Scan");
+  });
+
+  it("the page of the series with a letter is read from an index", async () => {
+    const plan = await genericPlanOf(page(listed({ search: wordsOf("r") })));
+
+    expect(plan.match(/Index Only Scan using series_by_name/g)).toHaveLength(2);
+  });
+
+  it.each([
+    ["all series", {}],
+    ["the series of a letter", { letter: "M" }],
+    ["the series of a type", { type: "manga" }],
+  ])("the exact number of %s is read, not counted", async (_, input) => {
+    const plan = await planOf(max(listed(input)));
+
+    expect(plan).not.toContain("on series ");
+    expect(plan).toContain("on counters");
   });
 
   it("all words of a search are looked up at once", async () => {

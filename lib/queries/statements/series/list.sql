@@ -1,0 +1,339 @@
+-- GET /series
+select octet_length(text), case when octet_length(text) <= 60000 then text end, 200, null::bigint, max, count
+from
+  (
+    with
+      found as materialized (
+        select id, scope, name_key as key
+        from series
+        where
+          scope in (0, :1::bigint)
+          and type = :2::text
+          and id in (
+            select series_id
+            from series_tags
+            where tag_id = (select id from tags where identity_key (name) = identity_key (:3::text))
+          )
+          and true
+      )
+    select
+      (select count(*) from found) as max,
+      count(*) as count,
+      replace(string_agg(cast(row_to_json(item) as text), ','), ',"volume":null}', '}') as text
+    from
+      (
+        select
+          id,
+          name,
+          slug,
+          type,
+          origin,
+          coalesce(
+            (
+              select name
+              from series_aliases
+              where
+                series_id = series.id
+                and array_position(string_to_array(name_key (:4::text), '|'), name_key (language)) is not null
+              order by array_position(string_to_array(name_key (:5::text), '|'), name_key (language)), id
+              limit 1
+            ),
+            name
+          ) as alias,
+          coalesce(
+            (
+              select description
+              from series_descriptions
+              where series_id = series.id and true
+              order by array_position(string_to_array(name_key (:6::text), '|'), name_key (language)), id
+              limit 1
+            ),
+            ''
+          ) as description,
+          array(
+            select row_to_json(record)
+            from
+              (
+                select tags.id, tags.name
+                from series_tags join tags on tags.id = series_tags.tag_id
+                where series_tags.series_id = series.id
+                order by name_key (tags.name), tags.id
+              ) as record
+          ) as tags,
+          (
+            select
+              (
+                select row_to_json(record)
+                from
+                  (
+                    select volumes.id, coalesce(:7::text || '/' || cover, '') as cover_path, aspect_ratio, nsfw, nsfw18
+                  ) as record
+              )
+            from volumes
+            where series_id = series.id
+            order by cover is null, number
+            limit 1
+          ) as volume
+        from
+          (
+            select *
+            from (select id, key from found where true) as candidates
+            order by key asc, id asc
+            limit :8::bigint
+            offset :9::bigint
+          ) as page
+          join series using (id)
+        order by key asc, id asc
+      ) as item
+  ) as result;
+-- :1 = 1
+-- :2 = 'manga'
+-- :3 = 'science fiction'
+-- :4 = 'German|English|American English'
+-- :5 = 'German|English|American English'
+-- :6 = 'German|English|American English'
+-- :7 = 'http://localhost:3000/images'
+-- :8 = 20
+-- :9 = 0
+
+-- A search
+select octet_length(text), case when octet_length(text) <= 60000 then text end, 200, null::bigint, max, count
+from
+  (
+    with
+      found as materialized (
+        select id, scope, name_key as key
+        from series
+        where
+          scope in (0, :1::bigint)
+          and type = :2::text
+          and id in (
+            select series_id
+            from series_tags
+            where tag_id = (select id from tags where identity_key (name) = identity_key (:3::text))
+          )
+          and grams (series.search_keys) @> (select searched_grams (:4::text))
+          and series.search_keys like all (array(select unnest(searched_patterns (:5::text))))
+      )
+    select
+      (select count(*) from found) as max,
+      count(*) as count,
+      replace(string_agg(cast(row_to_json(item) as text), ','), ',"volume":null}', '}') as text
+    from
+      (
+        select
+          id,
+          name,
+          slug,
+          type,
+          origin,
+          coalesce(
+            (
+              select name
+              from series_aliases
+              where
+                series_id = series.id
+                and array_position(string_to_array(name_key (:6::text), '|'), name_key (language)) is not null
+              order by array_position(string_to_array(name_key (:7::text), '|'), name_key (language)), id
+              limit 1
+            ),
+            name
+          ) as alias,
+          coalesce(
+            (
+              select description
+              from series_descriptions
+              where series_id = series.id and true
+              order by array_position(string_to_array(name_key (:8::text), '|'), name_key (language)), id
+              limit 1
+            ),
+            ''
+          ) as description,
+          array(
+            select row_to_json(record)
+            from
+              (
+                select tags.id, tags.name
+                from series_tags join tags on tags.id = series_tags.tag_id
+                where series_tags.series_id = series.id
+                order by name_key (tags.name), tags.id
+              ) as record
+          ) as tags,
+          (
+            select
+              (
+                select row_to_json(record)
+                from
+                  (
+                    select volumes.id, coalesce(:9::text || '/' || cover, '') as cover_path, aspect_ratio, nsfw, nsfw18
+                  ) as record
+              )
+            from volumes
+            where series_id = series.id
+            order by cover is null, number
+            limit 1
+          ) as volume
+        from
+          (
+            select *
+            from (select id, key from found where true) as candidates
+            order by key asc, id asc
+            limit :10::bigint
+            offset :11::bigint
+          ) as page
+          join series using (id)
+        order by key asc, id asc
+      ) as item
+  ) as result;
+-- :1 = 1
+-- :2 = 'manga'
+-- :3 = 'science fiction'
+-- :4 = 'Takahashi'
+-- :5 = 'Takahashi'
+-- :6 = 'German|English|American English'
+-- :7 = 'German|English|American English'
+-- :8 = 'German|English|American English'
+-- :9 = 'http://localhost:3000/images'
+-- :10 = 20
+-- :11 = 0
+
+-- The next page of a list that exceeds a result of the Data API
+select
+  octet_length(bytes),
+  chunk,
+  encode(substring(bytes from 1 + 45000 * chunk for 45000), 'base64'),
+  200,
+  null::bigint,
+  max,
+  count,
+  next_id,
+  next_key
+from
+  (
+    select *, convert_to(text, 'UTF8') as bytes
+    from
+      (
+        with
+          found as materialized (
+            select id, scope, name_key as key
+            from series
+            where
+              scope in (0, :1::bigint)
+              and type = :2::text
+              and id in (
+                select series_id
+                from series_tags
+                where tag_id = (select id from tags where identity_key (name) = identity_key (:3::text))
+              )
+              and true
+          ),
+          page as materialized (
+            select id, replace(cast(row_to_json(item) as text), ',"volume":null}', '}') as record
+            from
+              (
+                select
+                  id,
+                  name,
+                  slug,
+                  type,
+                  origin,
+                  coalesce(
+                    (
+                      select name
+                      from series_aliases
+                      where
+                        series_id = series.id
+                        and array_position(string_to_array(name_key (:4::text), '|'), name_key (language)) is not null
+                      order by array_position(string_to_array(name_key (:5::text), '|'), name_key (language)), id
+                      limit 1
+                    ),
+                    name
+                  ) as alias,
+                  coalesce(
+                    (
+                      select description
+                      from series_descriptions
+                      where series_id = series.id and true
+                      order by array_position(string_to_array(name_key (:6::text), '|'), name_key (language)), id
+                      limit 1
+                    ),
+                    ''
+                  ) as description,
+                  array(
+                    select row_to_json(record)
+                    from
+                      (
+                        select tags.id, tags.name
+                        from series_tags join tags on tags.id = series_tags.tag_id
+                        where series_tags.series_id = series.id
+                        order by name_key (tags.name), tags.id
+                      ) as record
+                  ) as tags,
+                  (
+                    select
+                      (
+                        select row_to_json(record)
+                        from
+                          (
+                            select
+                              volumes.id,
+                              coalesce(:7::text || '/' || cover, '') as cover_path,
+                              aspect_ratio,
+                              nsfw,
+                              nsfw18
+                          ) as record
+                      )
+                    from volumes
+                    where series_id = series.id
+                    order by cover is null, number
+                    limit 1
+                  ) as volume
+                from
+                  (
+                    select *
+                    from (select id, key from found where (key, id) > (:8::text, :9::bigint)) as candidates
+                    order by key asc, id asc
+                    limit :10::bigint
+                    offset :11::bigint
+                  ) as page
+                  join series using (id)
+                order by key asc, id asc
+              ) as item
+          ),
+          -- a materialized page keeps its order, so the window functions follow it
+          measured as (
+            select
+              *,
+              row_number() over () as position,
+              sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
+            from page
+          ),
+          result as (
+            select
+              count(*) as count,
+              string_agg(record, ',' order by position) as text,
+              case
+                when count(*) < (select count(*) from page)
+                or count(*) = :12::bigint then (array_agg(id order by position desc)) [1]
+              end as next_id
+            from measured
+            where bytes <= 720000 or position = 1
+          )
+        select *, 0::bigint as max, (select cast(key as text) from found where id = next_id) as next_key
+        from result
+      ) as result
+    offset 0
+  ) as result
+  left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
+-- :1 = 1
+-- :2 = 'manga'
+-- :3 = 'science fiction'
+-- :4 = 'German|English|American English'
+-- :5 = 'German|English|American English'
+-- :6 = 'German|English|American English'
+-- :7 = 'http://localhost:3000/images'
+-- :8 = 'key'
+-- :9 = 77
+-- :10 = 2000
+-- :11 = 0
+-- :12 = 2000

@@ -1,0 +1,360 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { aContributor, add, aPublisher, aSeries, type Columns } from "../support/catalogue.ts";
+import { identifier } from "../support/database.ts";
+import { envelope, invalidParameter, missingParameters } from "../support/envelope.ts";
+import { useStack } from "../support/stack.ts";
+
+/* The pages of series; what all lists have in common is in lists.test.ts. */
+
+const stack = useStack();
+const images = "https://images.example.com";
+
+type Query = Readonly<Record<string, string | number>>;
+interface Named {
+  readonly name: string;
+}
+
+beforeEach(async () => {
+  for (const table of ["contributors", "publishers", "series", "tags"])
+    await stack.sql`delete from ${identifier(table)}`;
+});
+
+const make = (name: string, columns: Columns = {}) => aSeries(stack.sql, {}, { name, ...columns });
+const added = async (table: string, columns: Columns) => (await add(stack.sql, table, columns)).id;
+
+async function tag(name: string, ...series: readonly { readonly id: number }[]): Promise<number> {
+  const id = await added("tags", { name });
+  for (const { id: series_id } of series) await stack.sql`insert into series_tags values (${series_id}, ${id})`;
+  return id;
+}
+
+describe("GET /series", () => {
+  const list = async (query: Query = {}) => (await stack.call("series/list", { query: { client: 1, ...query } })).body;
+  const namesOf = ({ series }: { readonly series: readonly Named[] }) => series.map(({ name }) => name);
+
+  it("returns 200 with every field of a work, in the requested language", async () => {
+    const fields = { slug: "akira", type: "manga", origin: "Japan" };
+    const { id: series_id } = await make("AKIRA", fields);
+    const { id } = await make("Zenith", { slug: "zenith" });
+    await added("series_aliases", { series_id, name: "Akira, deutsch", language: "German" });
+    await added("series_descriptions", { series_id, description: "Neo-Tokyo", language: "German" });
+    const classic = await tag("classic", { id: series_id });
+    const volume = await added("volumes", { series_id, number: 2, cover: "covers/2.webp" });
+
+    const { body, headers } = await stack.call("series/list", { query: { client: 1, limit: 9, user_lang: "de" } });
+
+    const nothing = { type: "", origin: "", description: "", tags: [] };
+    expect(body).toEqual({
+      series: [
+        {
+          id: series_id,
+          name: "AKIRA",
+          ...fields,
+          alias: "Akira, deutsch",
+          description: "Neo-Tokyo",
+          tags: [{ id: classic, name: "classic" }],
+          volume: { id: volume, cover_path: `${images}/covers/2.webp`, aspect_ratio: 0.7, nsfw: 0, nsfw18: 0 },
+        },
+        { id, name: "Zenith", slug: "zenith", alias: "Zenith", ...nothing },
+      ],
+      max: 2,
+      from: 0,
+      to: 2,
+    });
+    expect(headers.get("Cache-Tag")).toBe("series");
+    expect((await list()).series[0]).toMatchObject({ alias: "AKIRA", description: "Neo-Tokyo" });
+    const [tagged] = (await list({ user_lang: "de", include: "language_code" })).series;
+    expect(tagged).toMatchObject({ language_code: "de", description_language_code: "de" });
+  });
+
+  it("returns 200 in the order of sort names and backwards, in which numbers count as such", async () => {
+    const sorted = ["20th Century Boys", "'Allo", "Vol. 2", "Vol. 10", "Жук"];
+    for (const name of sorted.toSorted()) await make(name);
+
+    expect(namesOf(await list({ order: "sort-name-asc" }))).toEqual(sorted);
+    expect(namesOf(await list({ order: "sort-name-desc", limit: 2, offset: 1 }))).toEqual(["Vol. 10", "Vol. 2"]);
+  });
+
+  it("returns 200 with those of a letter, a type and a tag, in any order, and with their exact number", async () => {
+    const [alpha, beta] = [await make("Alpha", { type: "manga" }), await make("Beta", { type: "manga" })];
+    const [also] = [await make("Äther", { type: "comic", client_id: 1 }), await make("Abc", { client_id: 2 })];
+    await tag("Science Fiction", alpha, beta, also);
+    await tag("romance", beta);
+    const expected: readonly (readonly [Query, readonly string[]])[] = [
+      [{ type: "manga" }, ["Alpha", "Beta"]],
+      [{ type: "Manga" }, []],
+      [{ type: "" }, ["Alpha", "Äther", "Beta"]],
+      [{ tag: "science fiction" }, ["Alpha", "Äther", "Beta"]],
+      [{ tag: "romance" }, ["Beta"]],
+      [{ tag: "science" }, []],
+      [{ letter: "a" }, ["Alpha", "Äther"]],
+      [{ letter: "Q" }, []],
+      [{ letter: "A", type: "manga" }, ["Alpha"]],
+      [{ letter: "A", tag: "Science Fiction", type: "comic" }, ["Äther"]],
+      [{ tag: "science fiction", type: "manga" }, ["Alpha", "Beta"]],
+      [{ search: "a", type: "manga" }, ["Alpha", "Beta"]],
+      [{ search: "alp", type: "manga", tag: "science fiction", letter: "A" }, ["Alpha"]],
+      [{ search: "alp", type: "comic" }, []],
+    ];
+
+    for (const [query, names] of expected)
+      for (const order of ["name", "sort-name"]) {
+        const [found, backwards] = [await list({ ...query, order: `${order}-asc` }), `${order}-desc`];
+        expect([query, namesOf(found), found.max]).toEqual([query, names, names.length]);
+        expect(namesOf(await list({ ...query, order: backwards }))).toEqual(names.toReversed());
+      }
+    expect(await list({ type: "manga", order: "added-desc", limit: 1 })).toMatchObject({
+      series: [{ name: "Beta" }],
+      max: 2,
+    });
+    expect(namesOf(await list({ tag: "science fiction", order: "added-asc", offset: 1 }))).toEqual(["Beta", "Äther"]);
+  });
+
+  it("returns 200 with an exact max while series come, change and go", async () => {
+    const [one, two] = [await make("A", { type: "manga" }), await make("A", { type: "manga", client_id: 1 })];
+    await make("A", { type: "manga" });
+    await stack.sql`update series set type = 'comic', name = 'B' where id = ${one.id}`;
+    await stack.sql`update series set client_id = 2 where id = ${two.id}`;
+
+    for (const [query, max] of [
+      [{}, 2],
+      [{ type: "manga" }, 1],
+      [{ type: "comic" }, 1],
+      [{ letter: "A" }, 1],
+      [{ client: 2 }, 3],
+    ] as const)
+      expect([query, await list(query)]).toMatchObject([query, { max, to: max }]);
+    await stack.sql`delete from series`;
+    expect(await list({ type: "comic" })).toEqual({ series: [], max: 0, from: 0, to: 0 });
+  });
+
+  it("returns 200 finding a series by any of many long aliases, which no row of an index has room for", async () => {
+    const { id } = await make("Long");
+    await stack.sql`
+      insert into series_aliases (series_id, name, language)
+      select ${id}, n || repeat('x', 200) || case n when 90 then '手' else '' end, 'Japanese'
+      from generate_series(1, 99) as n
+    `;
+    await make("Other");
+
+    for (const search of ["手", "90xxx"]) expect(namesOf(await list({ search }))).toEqual(["Long"]);
+  });
+
+  it("returns 400 without a client, and for a filter that no record can have", async () => {
+    expect((await stack.call("series/list", { query: {} })).body).toEqual(missingParameters);
+    for (const name of ["type", "tag"]) {
+      expect(await list({ [name]: "x".repeat(256) })).toEqual(invalidParameter(name));
+      expect(await list({ [name]: "\0" })).toEqual(invalidParameter(name));
+    }
+    expect(await list({ letter: "ab" })).toEqual(invalidParameter("letter"));
+    expect(await list({ order: "id" })).toEqual(invalidParameter("order"));
+  });
+});
+
+describe("GET /series/slug/{slug}", () => {
+  const look = (slug: string, query: Query = {}) => stack.call("series/slug", { path: { slug }, query });
+
+  it("returns 200 with every field, in all languages", async () => {
+    const [writer, artist] = [
+      await aContributor(stack.sql, { first_name: "Zoe", last_name: "Able", image: "avatars/zoe.webp" }),
+      await aContributor(stack.sql, { first_name: "Moebius" }),
+    ];
+    const [second, first] = [
+      await aPublisher(stack.sql, { name: "Zed" }),
+      await aPublisher(stack.sql, { name: "Ant", image: "logos/ant.svg" }),
+    ];
+    const fields = { name: "The Incal", slug: "the-incal", type: "comic", origin: "France" };
+    const { id: series_id } = await aSeries(stack.sql, {}, fields);
+    const aliases = [
+      { name: "L'Incal", language: "French" },
+      { name: "Der Incal", language: "German" },
+    ];
+    const descriptions = [
+      { description: "A detective", language: "English" },
+      { description: "Un détective", language: "French" },
+    ];
+    const volumes = [
+      { number: 2, cover: "covers/2.webp", aspect_ratio: 0.65, nsfw: 1 },
+      { number: 1, cover: null },
+    ];
+    const ids = {
+      aliases: [] as number[],
+      descriptions: [] as number[],
+      volumes: [] as number[],
+    };
+    for (const each of aliases) ids.aliases.push(await added("series_aliases", { series_id, ...each }));
+    for (const each of descriptions) ids.descriptions.push(await added("series_descriptions", { series_id, ...each }));
+    for (const each of volumes) ids.volumes.push(await added("volumes", { series_id, ...each }));
+    const tags = [await tag("space opera", { id: series_id }), await tag("Classic", { id: series_id })];
+    await stack.sql`
+      insert into series_contributors (contributor_id, series_id, role)
+      values (${artist.id}, ${series_id}, 'artist'), (${writer.id}, ${series_id}, null)
+    `;
+    await stack.sql`insert into series_publishers values (${second.id}, ${series_id}), (${first.id}, ${series_id})`;
+
+    const { body, headers } = await look("the-incal");
+
+    expect(JSON.stringify(body)).toBe(
+      JSON.stringify({
+        id: series_id,
+        ...fields,
+        aliases: aliases.map((each, index) => ({ id: ids.aliases[index], ...each })),
+        descriptions: descriptions.map((each, index) => ({ id: ids.descriptions[index], ...each })),
+        tags: [
+          { id: tags[1], name: "Classic" },
+          { id: tags[0], name: "space opera" },
+        ],
+        volumes: [
+          { id: ids.volumes[1], number: 1, cover_path: "", aspect_ratio: 0.7, nsfw: 0, nsfw18: 0 },
+          {
+            id: ids.volumes[0],
+            number: 2,
+            cover_path: `${images}/covers/2.webp`,
+            aspect_ratio: 0.65,
+            nsfw: 1,
+            nsfw18: 0,
+          },
+        ],
+        contributors: [
+          {
+            id: writer.id,
+            first_name: "Zoe",
+            last_name: "Able",
+            slug: writer.slug,
+            image: `${images}/avatars/zoe.webp`,
+            role: "",
+          },
+          { id: artist.id, first_name: "Moebius", last_name: "", slug: artist.slug, image: null, role: "artist" },
+        ],
+        publishers: [
+          { id: first.id, name: "Ant", slug: first.slug, image: `${images}/logos/ant.svg` },
+          { id: second.id, name: "Zed", slug: second.slug, image: "" },
+        ],
+      }),
+    );
+    const tagged = (await look("the-incal", { include: "language_code" })).body;
+    const codes = (texts: readonly { language_code: string }[]) => texts.map(({ language_code }) => language_code);
+    expect([codes(tagged.aliases), codes(tagged.descriptions)]).toEqual([
+      ["fr", "de"],
+      ["en", "fr"],
+    ]);
+    expect(headers.get("Cache-Tag")?.split(",").sort()).toEqual(
+      [
+        `series-${series_id}`,
+        ...[writer, artist].map(({ id }) => `contributor-${id}`),
+        ...[first, second].map(({ id }) => `publisher-${id}`),
+        ...tags.map((id) => `tag-${id}`),
+      ].sort(),
+    );
+  });
+
+  it("returns 200 without unpublished contributors, for whom the tag of their list stands", async () => {
+    const hidden = await aContributor(stack.sql, { public: false });
+    const { id, slug } = await aSeries(stack.sql, { by: hidden });
+
+    const { body, headers } = await look(slug);
+
+    expect(body).toMatchObject({ id, contributors: [] });
+    expect(headers.get("Cache-Tag")).toBe(`series-${id},contributors`);
+    await stack.sql`update contributors set public = true where id = ${hidden.id}`;
+    expect((await look(slug)).body.contributors).toMatchObject([{ id: hidden.id }]);
+  });
+
+  it("returns 200 with the tags of lists where there would be more than fifty", async () => {
+    const { id, slug } = await make("Anthology");
+    await stack.sql`
+      with added as (
+        insert into contributors (first_name, slug, public)
+        select 'Many ' || n, 'many-' || n, true from generate_series(1, 49) as n
+        returning id
+      )
+      insert into series_contributors (contributor_id, series_id) select id, ${id} from added
+    `;
+
+    expect((await look(slug)).headers.get("Cache-Tag")?.split(",")).toHaveLength(50);
+    await tag("short stories", { id });
+    const { body, headers } = await look(slug);
+
+    expect(body.contributors).toHaveLength(49);
+    expect(headers.get("Cache-Tag")).toBe(`series-${id},contributors,tags`);
+  });
+
+  it("returns 200 with the contributors and publishers in the client's scope, or with all without a client", async () => {
+    const of = (client_id: number | null): Columns => ({ client_id });
+    const { id, slug } = await make("Shared");
+    for (const client of [null, 1, 2]) {
+      const { id: contributor_id } = await aContributor(stack.sql, of(client));
+      const { id: publisher_id } = await aPublisher(stack.sql, of(client));
+      await stack.sql`insert into series_contributors values (${contributor_id}, ${id})`;
+      await stack.sql`insert into series_publishers values (${publisher_id}, ${id})`;
+    }
+    const counts = ({ body }: Awaited<ReturnType<typeof look>>) => [body.contributors.length, body.publishers.length];
+
+    expect(counts(await look(slug))).toEqual([3, 3]);
+    expect(counts(await look(slug, { client: 1 }))).toEqual([2, 2]);
+  });
+
+  it("returns 304 to a client that has the response, and 200 after it has changed", async () => {
+    const { id, slug } = await make("Same");
+    const etag = (await look(slug)).headers.get("ETag") ?? "";
+    const again = async () =>
+      (await fetch(`${stack.url}/series/slug/${slug}`, { headers: { "If-None-Match": etag } })).status;
+
+    expect(await again()).toBe(304);
+    await added("volumes", { series_id: id, number: 1 });
+    expect(await again()).toBe(200);
+  });
+
+  it("returns 400 without a slug, and for a client that is no id", async () => {
+    expect(await (await fetch(`${stack.url}/series/slug/`)).json()).toEqual(missingParameters);
+    expect((await look("any", { client: 0 })).body).toEqual(invalidParameter("client"));
+  });
+
+  it("returns 404 to the slug of no series, and of one out of the client's scope", async () => {
+    const { slug } = await make("Foreign", { client_id: 2 });
+
+    expect((await look(slug)).status).toBe(200);
+    expect((await look(slug, { client: 2 })).status).toBe(200);
+    expect((await look(slug, { client: 1 })).body).toEqual(envelope(404, "Series not found"));
+    expect((await look("none")).body).toEqual(envelope(404, "Series not found"));
+  });
+});
+
+describe("GET /series/letters", () => {
+  const letters = (client: number | string) => stack.call("series/letters", { query: { client } });
+
+  it("returns 200 with the series of the client by letter, as the list has them", async () => {
+    expect((await letters(1)).body).toEqual([]);
+    await make("20th Century Boys", { client_id: 1 });
+    const { id } = await make("Łódź", { type: "manga" });
+    await make("Lupin", { client_id: 2 });
+
+    const { body, headers } = await letters(1);
+
+    expect(body).toEqual([
+      { letter: "#", count: 1 },
+      { letter: "L", count: 1 },
+    ]);
+    expect(headers.get("Cache-Tag")).toBe("series");
+    expect((await letters(2)).body).toEqual([{ letter: "L", count: 2 }]);
+    await stack.sql`update series set name = 'Жук' where id = ${id}`;
+    expect((await letters(1)).body).toContainEqual({ letter: "Ж", count: 1 });
+  });
+
+  it("returns 400 without a client", async () => {
+    expect((await letters("")).body).toEqual(missingParameters);
+  });
+});
+
+it("A work, a publication and a random series lead to the page of the series", async () => {
+  const [by, from] = [await aContributor(stack.sql), await aPublisher(stack.sql)];
+  const { id } = await aSeries(stack.sql, { by, from });
+  const query = { client: 1 };
+
+  const { works } = (await stack.call("contributor/works", { path: { id: by.id }, query })).body;
+  const { publications } = (await stack.call("publisher/publications", { path: { id: from.id }, query })).body;
+  const { contributors } = (await stack.call("contributors/list", { query })).body;
+
+  for (const { slug } of [works[0], publications[0], contributors[0].random_series])
+    expect((await stack.call("series/slug", { path: { slug } })).body.id).toBe(id);
+});
