@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { freePort } from "../aws-local/http/free-port.ts";
-import { runCommand } from "../command/command.ts";
+import { newCommand, runCommand } from "../command/command.ts";
 import { callsFile, clientPaths, clientTypes, pathsFile } from "./client/calls.ts";
 import { catalogueLinesFile, catalogueLinesText } from "./openapi/catalogue-lines.ts";
 import { openApiText } from "./openapi/document.ts";
@@ -39,13 +39,15 @@ async function withDemo<Result>(use: (url: string) => Promise<Result>): Promise<
   }
 }
 
-const usage =
-  "npm run openapi\n  writes lib/client/openapi.json, calls.d.ts and paths.js, and lib/operators/transfer/catalogue-lines.schema.json anew, from the\n" +
-  "  declarations and the demo data";
-
 if (import.meta.main) {
-  await runCommand({ usage }, async () => {
-    await writeFile(examplesFile, `${JSON.stringify(await withDemo(collectExamples), null, 2)}\n`);
-    for (const [file, text] of Object.entries(generated())) await writeFile(file, text);
-  });
+  const command = newCommand("npm run openapi").description(
+    "Writes lib/client/openapi.json, calls.d.ts and paths.js, and lib/operators/transfer/catalogue-lines.schema.json " +
+      "anew, from the declarations and the demo data.",
+  );
+  await runCommand(
+    command.action(async () => {
+      await writeFile(examplesFile, `${JSON.stringify(await withDemo(collectExamples), null, 2)}\n`);
+      for (const [file, text] of Object.entries(generated())) await writeFile(file, text);
+    }),
+  );
 }

@@ -6,7 +6,7 @@ import { join, relative, resolve } from "node:path";
 import { type BuildFailure, type BuildOptions, build as bundle, formatMessages } from "esbuild";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { runCommand } from "../command/command.ts";
+import { newCommand, runCommand } from "../command/command.ts";
 
 export interface BuiltFunction {
   /** The Lambda's name without a stack's prefix: `admin-roles-list`. */
@@ -142,14 +142,17 @@ export function checkSizes(built: readonly BuiltFunction[]): void {
   if (tooLarge.length > 0) throw new Error(`Over the size budget: ${tooLarge.join(", ")}`);
 }
 
-const usage = "npm run build\n  bundles every function to dist/, and fails when one is too large";
-
 if (import.meta.main) {
-  await runCommand({ usage }, async () => {
-    const built = await build({ outdir: join(root, "dist") });
-    for (const { name, bytes, file } of built) {
-      console.log(`${name.padEnd(36)} ${(bytes / 1000).toFixed(0).padStart(5)} kB  ${relative(root, file)}`);
-    }
-    checkSizes(built);
-  });
+  const command = newCommand("npm run build").description(
+    "Bundles every function to dist/, and fails when one is too large.",
+  );
+  await runCommand(
+    command.action(async () => {
+      const built = await build({ outdir: join(root, "dist") });
+      for (const { name, bytes, file } of built) {
+        console.log(`${name.padEnd(36)} ${(bytes / 1000).toFixed(0).padStart(5)} kB  ${relative(root, file)}`);
+      }
+      checkSizes(built);
+    }),
+  );
 }

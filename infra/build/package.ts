@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promis
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import lock from "../../package-lock.json" with { type: "json" };
-import { runCommand } from "../command/command.ts";
+import { newCommand, runCommand } from "../command/command.ts";
 import { type BuiltFunction, build, checkSizes } from "./build.ts";
 
 export type Packaged = Awaited<ReturnType<typeof assemble>>;
@@ -93,14 +93,16 @@ function lockOfSharp(): object {
   return { lockfileVersion: lock.lockfileVersion, packages };
 }
 
-const usage =
-  "npm run package\n  builds as npm run build does, and puts sharp for Lambda's arm64 beside the functions that need it";
-
 if (import.meta.main) {
-  await runCommand({ usage }, async () => {
-    const packaged = await packageFunctions(await build({ outdir: join(root, "dist") }));
-    checkSizes(packaged);
-    for (const { name } of packaged.filter(({ processesImages }) => processesImages))
-      console.log(`${name} ships sharp`);
-  });
+  const command = newCommand("npm run package").description(
+    "Builds as npm run build does, and puts sharp for Lambda's arm64 beside the functions that need it.",
+  );
+  await runCommand(
+    command.action(async () => {
+      const packaged = await packageFunctions(await build({ outdir: join(root, "dist") }));
+      checkSizes(packaged);
+      for (const { name } of packaged.filter(({ processesImages }) => processesImages))
+        console.log(`${name} ships sharp`);
+    }),
+  );
 }

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { cachedFolder } from "../build/cached-folder.ts";
-import { runCommand } from "../command/command.ts";
+import { newCommand, runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -88,7 +88,9 @@ export async function checkAll(parts: Readonly<Record<string, Part>>): Promise<v
   print(`All is well, after ${secondsSince(startedAt)}`);
 }
 
-const usage =
-  "npm run check\n  checks what has changed since it last passed, and shows what each part finds and how long it takes";
-
-if (import.meta.main) await runCommand({ usage }, () => checkAll(parts));
+if (import.meta.main) {
+  const command = newCommand("npm run check").description(
+    "Checks what has changed since it last passed, and shows what each part finds and how long it takes.",
+  );
+  await runCommand(command.action(() => checkAll(parts)));
+}

@@ -10,7 +10,7 @@ import { run } from "../aws-local/data-api/query.ts";
 import { withConnection } from "../aws-local/postgres/connection.ts";
 import { startAwsLocal } from "../aws-local/start.ts";
 import { cachedBuild } from "../build/cached-build.ts";
-import { runCommand } from "../command/command.ts";
+import { newCommand, runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { defaultName as name } from "../local/database.ts";
 import { loadDemo } from "../local/demo/load.ts";
@@ -114,18 +114,20 @@ function blankIn(text: string): string | undefined {
   return before && text.slice(Math.max(0, before.length - 30), before.length + 30);
 }
 
-const usage =
-  "node infra/check/database.ts\n  finds what is wrong with migrations, database functions and the endpoints' statements";
-
 if (import.meta.main) {
-  await runCommand({ usage }, async () => {
-    const directory = await mkdtemp(join(tmpdir(), "colophon-check-"));
-    try {
-      const problems = await findProblems(directory);
-      if (problems.length > 0) throw new Error(problems.join("\n"));
-      print("Everything is as it should be");
-    } finally {
-      await rm(directory, { recursive: true, force: true });
-    }
-  });
+  const command = newCommand("node infra/check/database.ts").description(
+    "Finds what is wrong with migrations, database functions and the endpoints' statements.",
+  );
+  await runCommand(
+    command.action(async () => {
+      const directory = await mkdtemp(join(tmpdir(), "colophon-check-"));
+      try {
+        const problems = await findProblems(directory);
+        if (problems.length > 0) throw new Error(problems.join("\n"));
+        print("Everything is as it should be");
+      } finally {
+        await rm(directory, { recursive: true, force: true });
+      }
+    }),
+  );
 }

@@ -6,7 +6,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { type Declaration, endpointPath, isNavigation } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { cachedBuild } from "../build/cached-build.ts";
-import { runCommand } from "../command/command.ts";
+import { newCommand, runCommand } from "../command/command.ts";
 import { eventOf } from "../command/event.ts";
 import type { Statement } from "../local/sql/query-plan.ts";
 import { readable, startRecorder } from "../local/sql/sql.ts";
@@ -93,21 +93,22 @@ export async function outdatedFiles(recorded: readonly RecordedStatements[]): Pr
   return [...all].filter((file, index) => files.get(file) !== texts[index]).map((file) => `${folder}/${file}`);
 }
 
-const usage =
-  "npm run statements\n" +
-  "  writes lib/changes/each-change.sql and import-tables.sql, and lib/queries/statements anew: what each endpoint\n" +
-  "  sends to PostgreSQL for its sample event";
-
 if (import.meta.main) {
-  await runCommand({ usage }, async () => {
-    writeChangeFiles();
-    const { outdir } = await cachedBuild();
-    const recorded = await recordStatements(outdir);
-    await rm(join(root, folder), { recursive: true });
-    for (const { path, text } of recorded) {
-      const file = join(root, folder, `${path}.sql`);
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, text);
-    }
-  });
+  const command = newCommand("npm run statements").description(
+    "Writes lib/changes/each-change.sql and import-tables.sql, and lib/queries/statements anew: what each endpoint " +
+      "sends to PostgreSQL for its sample event.",
+  );
+  await runCommand(
+    command.action(async () => {
+      writeChangeFiles();
+      const { outdir } = await cachedBuild();
+      const recorded = await recordStatements(outdir);
+      await rm(join(root, folder), { recursive: true });
+      for (const { path, text } of recorded) {
+        const file = join(root, folder, `${path}.sql`);
+        await mkdir(dirname(file), { recursive: true });
+        await writeFile(file, text);
+      }
+    }),
+  );
 }

@@ -1,52 +1,39 @@
-import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { closestMatch } from "leven";
 import * as z from "zod/mini";
 import { fieldsInWords } from "../../lib/operators/issues.ts";
-import { print } from "./print.ts";
+import { print, visible } from "./print.ts";
 
-/** The words that a command understands. */
-export interface Syntax<Flags extends ParseArgsOptionsConfig> {
-  /** What `--help` prints; it begins with the command's name. */
-  readonly usage: string;
-  readonly flags?: Flags;
-  /** The values of flags that may go without one. */
-  readonly implied?: Readonly<Record<string, string>>;
-  /** How many arguments there may be beside the flags. Default: none. */
-  readonly count?: { readonly min: number; readonly max: number };
-  /** Whether another program gets all words, as arguments; then only `usage` describes the flags. */
-  readonly passesOn?: boolean;
-}
-
-type Parsed<Flags extends ParseArgsOptionsConfig> = ReturnType<
-  typeof parseArgs<{ args: string[]; options: Flags; allowPositionals: true }>
->;
-
-/** A mistake in the words behind a command's name. */
+/** A mistake in the words behind a command's name that only the command itself finds. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
 /**
- * Runs a command with the words behind its name. `--help` prints the usage instead. An error ends the process with 1
- * and its message; the usage follows if the mistake is in the words. It ends, too, when no process reads its output any
- * more, as behind `head`.
+ * A command of this project, whose help follows a mistake in its words.
+ * @param name as people write it: `npm run smoke`
  */
-export async function runCommand<const Flags extends ParseArgsOptionsConfig>(
-  syntax: Syntax<Flags>,
-  run: (flags: Parsed<Flags>["values"], args: readonly string[]) => Promise<void>,
-): Promise<void> {
+export const newCommand = (name: string) =>
+  new Command(`${name} --`)
+    .showHelpAfterError()
+    .helpOption("--help")
+    .configureOutput({ outputError: (text, write) => write(visible(text)) });
+
+/**
+ * Runs a command with the words behind its name. An error ends the process with 1 and its message. The process ends,
+ * too, when no other one reads its output any more, as behind `head`.
+ */
+export async function runCommand(command: CommandUnknownOpts): Promise<void> {
   const words = process.argv.slice(2);
-  if (words.includes("--help")) return void process.stdout.write(`${syntax.usage}\n`);
   const end = (error: unknown) => {
-    const message = error instanceof UsageError ? `${error.message}\n\n${syntax.usage}` : messageOf(error);
-    print(message, process.stderr);
+    if (error instanceof UsageError) command.error(error.message);
+    print(messageOf(error), process.stderr);
     process.exit(1);
   };
   process.stdout.on("error", (error) => (codeOf(error) === "EPIPE" ? process.exit(0) : end(error)));
   try {
-    expectNoneForNpm(syntax, words);
-    const parsed = parseWords(syntax, syntax.passesOn ? [] : words);
-    await run(parsed.values, syntax.passesOn ? words : parsed.positionals);
+    expectNoneForNpm(command, words);
+    await command.parseAsync(words, { from: "user" });
   } catch (error) {
     end(error);
   }
@@ -60,22 +47,19 @@ const isForNpm = (flag: string): boolean =>
   flag.startsWith("no-") ? valueForNpm(flag.slice(3)) === "" : flag !== "yes" && Boolean(valueForNpm(flag));
 
 /** @throws {UsageError} with the right form, for `npm start --port 4000`: npm passes on `4000` alone */
-function expectNoneForNpm({ usage, flags = {} }: Syntax<ParseArgsOptionsConfig>, words: readonly string[]): void {
+function expectNoneForNpm(command: CommandUnknownOpts, words: readonly string[]): void {
   const rest = [...words];
-  const kept = Object.entries(flags).flatMap(([flag, { type }]) => {
-    if (!isForNpm(flag) || words.some((word) => word.split("=")[0] === `--${flag}`)) return [];
-    if (type === "boolean") return [`--${flag}`];
+  const kept = command.options.flatMap((option) => {
+    const flag = `${option.long}`.slice(2);
+    if (!isForNpm(flag) || words.some((word) => word.split("=")[0] === option.long)) return [];
+    if (option.isBoolean() || option.negate) return [`--${flag}`];
     return [`--${flag} ${valueForNpm(flag) === "true" ? rest.pop() : valueForNpm(flag)}`];
   });
   if (kept.length === 0) return;
-  const [command] = /^npm (run )?\S+/.exec(usage) ?? [];
-  throw new UsageError(`npm keeps flags that are not behind --. Write: ${[command, "--", ...rest, ...kept].join(" ")}`);
+  throw new UsageError(
+    `npm keeps flags that are not behind --. Write: ${[command.name(), ...rest, ...kept].join(" ")}`,
+  );
 }
-
-const withValue = (word: string, implied: Readonly<Record<string, string>> = {}): string => {
-  const value = word.startsWith("--") ? implied[word.slice(2)] : undefined;
-  return value === undefined ? word : `${word}=${value}`;
-};
 
 /** What went wrong, in a sentence. */
 export function messageOf(error: unknown): string {
@@ -115,38 +99,6 @@ const sentences: Readonly<Record<string, (error: SystemError) => string>> = {
   ENOTFOUND: ({ hostname }) => `There is no host ${hostname}`,
   EROFS: ({ path }) => `The file system of ${path} is read-only`,
 };
-
-/** @throws {UsageError} if a command does not understand these words */
-export function parseWords<const Flags extends ParseArgsOptionsConfig>(
-  { flags, implied, count = { min: 0, max: 0 } }: Syntax<Flags>,
-  words: readonly string[],
-): Parsed<Flags> {
-  const args = words.map((word) => withValue(word, implied));
-  const options = flags ?? ({} as Flags);
-  expectKnown(args, options);
-  const parsed = parseKnown(args, options);
-  const { positionals } = parsed;
-  if (positionals.length > count.max) throw new UsageError(`Unexpected argument ${positionals[count.max]}`);
-  if (positionals.length < count.min) throw new UsageError("An argument is missing");
-  return parsed;
-}
-
-function parseKnown<const Flags extends ParseArgsOptionsConfig>(args: string[], options: Flags): Parsed<Flags> {
-  try {
-    return parseArgs({ args, options, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError(messageOf(error), { cause: error });
-  }
-}
-
-/** The first flag that a command does not know is an error, which names a flag that may be meant. */
-function expectKnown(args: string[], options: ParseArgsOptionsConfig): void {
-  const { tokens } = parseArgs({ args, options, strict: false, tokens: true });
-  const unknown = tokens.find((token) => token.kind === "option" && !(token.name in options));
-  if (unknown?.kind !== "option") return;
-  const nearest = nearestOf(unknown.name, [...Object.keys(options), "help"]);
-  throw new UsageError(`Unknown flag ${unknown.rawName}${nearest ? `; did you mean --${nearest}?` : ""}`);
-}
 
 /** The name that is written most alike, unless too much of it differs. */
 export function nearestOf(written: string, names: readonly string[]): string | undefined {

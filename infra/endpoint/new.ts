@@ -5,12 +5,14 @@ import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { endpointPath, routesOf } from "../../lib/contract/declare.ts";
 import { endpointAt, endpoints } from "../../lib/contract/endpoints.ts";
-import { runCommand, UsageError } from "../command/command.ts";
+import { newCommand, runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
 
-const usage =
-  "npm run new -- GET|POST|DELETE /path/{id} --like SIBLING\n" +
-  "  --like  the endpoint to copy, by its path in functions/, as publisher/random";
+export const command = newCommand("npm run new")
+  .description("Copies an endpoint under another path.")
+  .argument("<method>", "GET, POST or DELETE")
+  .argument("<path>", "/path/{id}")
+  .requiredOption("--like <sibling>", "the endpoint to copy, by its path in functions/, as publisher/random");
 
 interface NewEndpoint {
   readonly method: string;
@@ -147,15 +149,15 @@ async function tidy(root: string, files: readonly string[]): Promise<void> {
 }
 
 if (import.meta.main) {
-  const flags = { like: { type: "string" } } as const;
-  await runCommand({ usage, flags, count: { min: 2, max: 2 } }, async ({ like }, [method = "", path = ""]) => {
-    if (!like) throw new UsageError("--like is missing");
-    const root = join(import.meta.dirname, "../..");
-    const files = await copyEndpoint(root, { method, path, like });
-    print(`${files.map((file) => relative(process.cwd(), join(root, file))).join("\n")}
+  await runCommand(
+    command.action(async (method, path, { like }) => {
+      const root = join(import.meta.dirname, "../..");
+      const files = await copyEndpoint(root, { method, path, like });
+      print(`${files.map((file) => relative(process.cwd(), join(root, file))).join("\n")}
 
 It responds as ${like} does. Now change what is different: the declaration (summary, permission, parameters, response,
 errors), then query or change, and event. Write its tests in test/functions, with the title ${method} ${path}. Then run
 npm run openapi, npm run statements, npm run check, and its tests.`);
-  });
+    }),
+  );
 }

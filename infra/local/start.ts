@@ -2,31 +2,38 @@ import { access, constants, mkdir } from "node:fs/promises";
 import inspector from "node:inspector";
 import module from "node:module";
 import { resolve } from "node:path";
+import { Option } from "@commander-js/extra-typings";
 import { isOrigin } from "../../lib/http/origins.ts";
 import { compileCache, moveUnwritableCache } from "../build/cached-folder.ts";
-import { messageOf, runCommand, UsageError } from "../command/command.ts";
+import { messageOf, newCommand, runCommand, UsageError } from "../command/command.ts";
 import { confirm } from "../command/confirm.ts";
 import { print } from "../command/print.ts";
 import { localDirectory } from "./credentials.ts";
 import { databaseUrlFrom } from "./database-url.ts";
 import type { LocalService } from "./service.ts";
 
-const usage =
-  "npm start -- [--port N] [--data DIR] [--database postgres://… [--create]] [--origin URL …]\n" +
-  "             [--panel URL] [--no-uploads] [--empty] [--scale N] [--inspect[=PORT]] [--set-passwords]\n" +
-  "  --port        the port; default 3000\n" +
-  "  --data        the directory of all data; default .local\n" +
-  "  --database    a PostgreSQL 18 to use instead of the embedded one; a URL with a password goes into\n" +
-  "                COLOPHON_DATABASE_URL, which lists of processes do not show\n" +
-  "  --create      creates that database if it does not exist, without asking\n" +
-  "  --origin      allows pages of this origin, too, to call administrative endpoints; can come several times\n" +
-  "  --panel       the page of a panel where people arrive who have signed in; default /docs\n" +
-  "  --no-uploads  without a file service\n" +
-  "  --empty       without the demo data\n" +
-  "  --scale       adds so many made-up contributors, with series and publishers\n" +
-  "  --inspect     lets a debugger attach, as Node.js does; default port 9229\n" +
-  "  --set-passwords\n" +
-  "                sets the passwords of the service's roles, even if another service of the server uses them";
+const defaultPort = "3000";
+
+export const command = newCommand("npm start")
+  .description("Starts the service on this machine, with demo data.")
+  .option("--port <number>", "the port", defaultPort)
+  .addOption(new Option("--data <directory>", "the directory of all data").default(localDirectory, ".local"))
+  .option(
+    "--database <url>",
+    "a PostgreSQL 18 to use instead of the embedded one; a URL with a password goes into COLOPHON_DATABASE_URL, which " +
+      "lists of processes do not show",
+  )
+  .option("--create", "create that database if it does not exist, without asking")
+  .option("--origin <url...>", "allow pages of this origin, too, to call administrative endpoints")
+  .option("--panel <url>", "the page of a panel where people arrive who have signed in; default: /docs")
+  .option("--no-uploads", "without a file service")
+  .option("--empty", "without the demo data")
+  .option("--scale <number>", "add so many made-up contributors, with series and publishers", "0")
+  .addOption(new Option("--inspect [port]", "let a debugger attach, as Node.js does").preset("9229"))
+  .option(
+    "--set-passwords",
+    "set the passwords of the service's roles, even if another service of the server uses them",
+  );
 
 function originsOf(origins: readonly string[]): readonly string[] {
   const other = origins.find((each) => !isOrigin(each));
@@ -79,8 +86,6 @@ async function openDirectory(directory: string): Promise<void> {
   }
 }
 
-const defaultPort = "3000";
-
 /** What commands need to find the service. */
 function whereabouts(url: string, directory: string): string {
   const flags = [
@@ -112,52 +117,36 @@ and shows its interface on ${url}/docs
 `;
 }
 
-const flags = {
-  port: { type: "string", default: defaultPort },
-  data: { type: "string", default: localDirectory },
-  database: { type: "string" },
-  create: { type: "boolean", default: false },
-  origin: { type: "string", multiple: true },
-  panel: { type: "string" },
-  "no-uploads": { type: "boolean", default: false },
-  empty: { type: "boolean", default: false },
-  scale: { type: "string", default: "0" },
-  inspect: { type: "string" },
-  "set-passwords": { type: "boolean", default: false },
-} as const;
-
-const implied = { inspect: "9229" };
-
-export const syntax = { usage, flags, implied };
-
 if (import.meta.main) {
-  await runCommand(syntax, async (values) => {
-    const options = {
-      port: numberOf("port", values.port, 1, 65_535),
-      directory: values.data,
-      databaseUrl: databaseUrlFrom(values.database),
-      mayCreate: async (name: string) =>
-        values.create || (await confirm(`There is no database ${name} yet. Create it?`)),
-      origins: originsOf(values.origin ?? []),
-      panel: panelOf(values.panel),
-      uploads: !values["no-uploads"],
-      empty: values.empty,
-      scale: numberOf("scale", values.scale, 0, 5_000_000),
-      setPasswords: values["set-passwords"],
-      report: print,
-      onExit,
-    };
-    const { inspect } = values;
-    // Before the service is loaded, which looks whether a debugger can attach.
-    if (inspect !== undefined) openInspector(numberOf("inspect", inspect, 0, 65_535));
-    await openDirectory(values.data);
-    await moveUnwritableCache(resolve(values.data, "cache"));
-    // Node keeps what it compiles, types stripped, for its threads and for the next start.
-    process.env.NODE_COMPILE_CACHE ??= compileCache();
-    module.enableCompileCache?.();
-    const { startService } = await import("./service.ts");
-    const service = await startService(options);
-    stopOnSignals(service);
-    console.log(welcome(service, values.data));
-  });
+  await runCommand(
+    command.action(async (values) => {
+      const options = {
+        port: numberOf("port", values.port, 1, 65_535),
+        directory: values.data,
+        databaseUrl: databaseUrlFrom(values.database),
+        mayCreate: async (name: string) =>
+          values.create ?? (await confirm(`There is no database ${name} yet. Create it?`)),
+        origins: originsOf(values.origin ?? []),
+        panel: panelOf(values.panel),
+        uploads: values.uploads,
+        empty: values.empty ?? false,
+        scale: numberOf("scale", values.scale, 0, 5_000_000),
+        setPasswords: values.setPasswords ?? false,
+        report: print,
+        onExit,
+      };
+      const { inspect } = values;
+      // Before the service is loaded, which looks whether a debugger can attach.
+      if (inspect !== undefined) openInspector(numberOf("inspect", inspect, 0, 65_535));
+      await openDirectory(values.data);
+      await moveUnwritableCache(resolve(values.data, "cache"));
+      // Node keeps what it compiles, types stripped, for its threads and for the next start.
+      process.env.NODE_COMPILE_CACHE ??= compileCache();
+      module.enableCompileCache?.();
+      const { startService } = await import("./service.ts");
+      const service = await startService(options);
+      stopOnSignals(service);
+      console.log(welcome(service, values.data));
+    }),
+  );
 }

@@ -1,18 +1,24 @@
 import { spawnSync } from "node:child_process";
 import { matchesGlob } from "node:path";
-import { messageOf, runCommand, UsageError } from "../command/command.ts";
+import { messageOf, newCommand, runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { placeholdersIn } from "../settings/placeholders.ts";
 import { settings, settingsFile } from "../settings/settings.ts";
 import { emptyEdge } from "./empty-edge.ts";
 import { untriedParameter } from "./untried.ts";
 
-const usage =
-  "npm run deploy -- STACK … [--untried]\n" +
-  "  packages all functions, runs cdk deploy with these words, and empties the edges of these stages, also when the\n" +
-  "  deployment failed; npx cdk deploy --help shows its flags\n" +
-  "  --untried  releases versions of functions without a trial, for a release that is the cure while the database does\n" +
-  "             not respond; the edges keep what they have";
+const command = newCommand("npm run deploy")
+  .description(
+    "Packages all functions, runs cdk deploy with these words, and empties the edges of these stages, also when the " +
+      "deployment failed. npx cdk deploy --help shows its flags.",
+  )
+  .argument("[stack...]", "stacks, with the CDK's wildcards; or --all")
+  .option(
+    "--untried",
+    "release versions of functions without a trial, for a release that is the cure while the database does not " +
+      "respond; the edges keep what they have",
+  )
+  .allowUnknownOption();
 
 /** The stages that these words name, with the wildcards of the CDK. */
 const stagesIn = (words: readonly string[]) =>
@@ -24,9 +30,7 @@ const run = (program: string, ...args: readonly string[]): number => {
   return status ?? 1;
 };
 
-await runCommand({ usage, passesOn: true }, async (_, given) => {
-  const words = given.filter((word) => word !== "--untried");
-  const isUntried = words.length < given.length;
+async function deploy(words: readonly string[], isUntried: boolean): Promise<void> {
   if (words.length === 0) throw new UsageError("STACK is missing");
   const placeholders = placeholdersIn(settings);
   if (placeholders.length > 0)
@@ -51,4 +55,6 @@ await runCommand({ usage, passesOn: true }, async (_, given) => {
       process.exitCode ||= 1;
     });
   }
-});
+}
+
+await runCommand(command.action(async (words, { untried = false }) => deploy(words, untried)));

@@ -6,18 +6,18 @@ import { pipeline } from "node:stream/promises";
 import { GetObjectCommand } from "@aws-sdk/client-s3";
 import * as z from "zod/mini";
 import { plural } from "../../lib/operators/plural.ts";
-import { runCommand } from "../command/command.ts";
+import { newCommand, runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { resultOf } from "./invoke.ts";
 import { transferBucket } from "./transfer-bucket.ts";
 
-const usage =
-  "npm run export -- [--client ID] [--stage NAME] [--out FILE] [--url URL] [--data DIR]\n" +
-  "  --client  exports what belongs to this client's website, by its id; default: everything\n" +
-  "  --stage   a deployed stage; default: the service that npm start runs\n" +
-  "  --out     writes to this file, which is there when it is complete; default: standard output\n" +
-  "  --url     where the local service runs; default http://localhost:3000\n" +
-  "  --data    the directory of its data; default .local";
+export const command = newCommand("npm run export")
+  .description("Exports the catalogue, as lines of JSON.")
+  .option("--client <id>", "what belongs to this client's website, by its id; default: everything")
+  .option("--stage <name>", "a deployed stage; default: the service that npm start runs")
+  .option("--out <file>", "write to this file, which is there when it is complete; default: standard output")
+  .option("--url <url>", "where the local service runs; default: http://localhost:3000")
+  .option("--data <directory>", "the directory of its data; default: .local");
 
 const resultSchema = z.object({
   target: z.string(),
@@ -48,30 +48,22 @@ async function writeFile(body: Readable, file: string): Promise<void> {
 /** Standard output has the catalogue. */
 const report = (line: string) => print(line, process.stderr);
 
-const flags = {
-  client: { type: "string" },
-  stage: { type: "string" },
-  out: { type: "string" },
-  url: { type: "string" },
-  data: { type: "string" },
-} as const;
-
-export const syntax = { usage, flags };
-
 if (import.meta.main) {
-  await runCommand(syntax, async ({ client, out, ...where }) => {
-    const payload = JSON.stringify({ client: client && Number(client) });
-    if (out !== undefined) await expectWritable(out);
-    report("ops-export reads the catalogue");
-    const result = await resultOf({ name: "ops/export", payload, ...where });
-    const { target, bytes, lines, skipped } = z.parse(resultSchema, result);
-    const count = Object.values(lines).reduce((sum, each) => sum + each, 0);
-    report(`${target} has ${plural(count, "line")}, ${plural(bytes, "byte")}`);
-    if (skipped > 0) report(`Skipped: ${plural(skipped, "reference")} to other clients' records`);
-    const { s3, bucket } = await transferBucket(where);
-    const { Body } = await s3.send(new GetObjectCommand({ ...bucket, Key: new URL(target).pathname.slice(1) }));
-    if (!(Body instanceof Readable)) throw new TypeError("S3 gave no stream");
-    await (out === undefined ? pipeline(Body, process.stdout) : writeFile(Body, out));
-    report(out === undefined ? "Done" : `${out} is written`);
-  });
+  await runCommand(
+    command.action(async ({ client, out, ...where }) => {
+      const payload = JSON.stringify({ client: client && Number(client) });
+      if (out !== undefined) await expectWritable(out);
+      report("ops-export reads the catalogue");
+      const result = await resultOf({ name: "ops/export", payload, ...where });
+      const { target, bytes, lines, skipped } = z.parse(resultSchema, result);
+      const count = Object.values(lines).reduce((sum, each) => sum + each, 0);
+      report(`${target} has ${plural(count, "line")}, ${plural(bytes, "byte")}`);
+      if (skipped > 0) report(`Skipped: ${plural(skipped, "reference")} to other clients' records`);
+      const { s3, bucket } = await transferBucket(where);
+      const { Body } = await s3.send(new GetObjectCommand({ ...bucket, Key: new URL(target).pathname.slice(1) }));
+      if (!(Body instanceof Readable)) throw new TypeError("S3 gave no stream");
+      await (out === undefined ? pipeline(Body, process.stdout) : writeFile(Body, out));
+      report(out === undefined ? "Done" : `${out} is written`);
+    }),
+  );
 }

@@ -5,26 +5,27 @@ import { Upload } from "@aws-sdk/lib-storage";
 import { plural } from "../../lib/operators/plural.ts";
 import { otherFormat } from "../../lib/operators/transfer/file-format.ts";
 import { type ImportReport, importReport } from "../../lib/operators/transfer/import-report.ts";
-import { runCommand } from "../command/command.ts";
+import { newCommand, runCommand } from "../command/command.ts";
 import { eventOf } from "../command/event.ts";
 import { print } from "../command/print.ts";
 import { expectAgreement, leavesSomething, resultOf, targetOf } from "./invoke.ts";
 import { resultInWords } from "./results-in-words.ts";
 import { transferBucket } from "./transfer-bucket.ts";
 
-const usage =
-  "npm run import -- FILE [--client ID] [--dry-run] [--reason TEXT] [--by NAME] [--stage NAME [--yes]]\n" +
-  "                         [--url URL] [--data DIR]\n" +
-  "  FILE       lines of JSON (lib/operators/README.md, Lines of a catalogue)\n" +
-  "  --client   the only client whose records the file may add, edit and name; default: all\n" +
-  "  --dry-run  tells what would happen, and changes nothing\n" +
-  "  --reason   of the import, for the ledger\n" +
-  "  --by       your name, for the ledger\n" +
-  "  --stage    a deployed stage; default: the service that npm start runs\n" +
-  "  --yes      changes a protected stage without asking\n" +
-  "  --url      where the local service runs; default http://localhost:3000\n" +
-  "  --data     the directory of its data; default .local\n" +
-  "It may be stopped at any time: the same command goes on where it was. It ends with 1 if lines were refused or left.";
+export const command = newCommand("npm run import")
+  .description(
+    "Imports a catalogue. It may be stopped at any time: the same command goes on where it was. It ends with 1 if " +
+      "lines were refused or left.",
+  )
+  .argument("<file>", "lines of JSON (lib/operators/README.md, Lines of a catalogue)")
+  .option("--client <id>", "the only client whose records the file may add, edit and name; default: all")
+  .option("--dry-run", "show what would happen, and change nothing")
+  .option("--reason <text>", "of the import, for the ledger")
+  .option("--by <name>", "your name, for the ledger")
+  .option("--stage <name>", "a deployed stage; default: the service that npm start runs")
+  .option("--yes", "change a protected stage without asking")
+  .option("--url <url>", "where the local service runs; default: http://localhost:3000")
+  .option("--data <directory>", "the directory of its data; default: .local");
 
 const path = "ops/import";
 /** So long does the function work between two reports. */
@@ -73,41 +74,36 @@ function undefinedIfMissing(error: unknown): undefined {
 /** Writes over the last line of a terminal. */
 const overwrite = (text: string) => process.stderr.isTTY && process.stderr.write(`\r\u001b[K${text}`);
 
-const flags = {
-  client: { type: "string" },
-  "dry-run": { type: "boolean", default: false },
-  reason: { type: "string" },
-  by: { type: "string" },
-  stage: { type: "string" },
-  yes: { type: "boolean", default: false },
-  url: { type: "string" },
-  data: { type: "string" },
-} as const;
-
-export const syntax = { usage, flags, count: { min: 1, max: 1 } };
-
 if (import.meta.main) {
   process.once("SIGINT", () => {
     print("\nStopped. The same command goes on where it was.", process.stderr);
     process.exit(130);
   });
-  await runCommand(syntax, async ({ client, "dry-run": dryRun, reason, by, yes, ...where }, [file = ""]) => {
-    const payloadOf = (source: string) =>
-      JSON.stringify({ source, client: client && Number(client), reason, by, ...(dryRun ? { dryRun } : { seconds }) });
-    await eventOf(path, payloadOf(file));
-    const target = await targetOf(path, where);
-    const measured = await measure(file);
-    if (target.isProtected && !dryRun && !yes) await expectAgreement(target, { file, ...measured, reason, by });
-    const payload = payloadOf(await upload(file, measured, where));
-    let report: ImportReport;
-    do {
-      report = importReport.parse(await resultOf({ name: path, payload, yes: true, ...where }));
-      overwrite(`${report.lines.toLocaleString("en")} of ${plural(measured.lines, "line")}`);
-    } while (!report.isDone && !dryRun);
-    overwrite("");
-    print(resultInWords(path, report, { dryRun }) ?? "");
-    if (leavesSomething(report)) process.exitCode = 1;
-    if (report.refusedCount > 100 && where.stage !== undefined)
-      print(`All of them: npm run logs -- --stage ${where.stage} --function ops/import --level warn --since 1d`);
-  });
+  await runCommand(
+    command.action(async (file, { client, dryRun = false, reason, by, yes, ...where }) => {
+      const payloadOf = (source: string) =>
+        JSON.stringify({
+          source,
+          client: client && Number(client),
+          reason,
+          by,
+          ...(dryRun ? { dryRun } : { seconds }),
+        });
+      await eventOf(path, payloadOf(file));
+      const target = await targetOf(path, where);
+      const measured = await measure(file);
+      if (target.isProtected && !dryRun && !yes) await expectAgreement(target, { file, ...measured, reason, by });
+      const payload = payloadOf(await upload(file, measured, where));
+      let report: ImportReport;
+      do {
+        report = importReport.parse(await resultOf({ name: path, payload, yes: true, ...where }));
+        overwrite(`${report.lines.toLocaleString("en")} of ${plural(measured.lines, "line")}`);
+      } while (!report.isDone && !dryRun);
+      overwrite("");
+      print(resultInWords(path, report, { dryRun }) ?? "");
+      if (leavesSomething(report)) process.exitCode = 1;
+      if (report.refusedCount > 100 && where.stage !== undefined)
+        print(`All of them: npm run logs -- --stage ${where.stage} --function ops/import --level warn --since 1d`);
+    }),
+  );
 }

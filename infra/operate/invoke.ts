@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { endpointAt } from "../../lib/contract/endpoints.ts";
 import { isOperatorEndpoint } from "../../lib/operators/payloads.ts";
 import { lambdaResponse } from "../../lib/operators/release/lambda-response.ts";
-import { runCommand, UsageError } from "../command/command.ts";
+import { newCommand, runCommand, UsageError } from "../command/command.ts";
 import { confirm } from "../command/confirm.ts";
 import { eventOf, functionNameOf, functionPathOf } from "../command/event.ts";
 import { print } from "../command/print.ts";
@@ -15,20 +15,23 @@ import { aliasName } from "./released-functions.ts";
 import { resultInWords } from "./results-in-words.ts";
 import { deployedFunction, stageNamed } from "./stage.ts";
 
-const usage =
-  "npm run invoke -- NAME [PAYLOAD] [--stage NAME [--yes]] [--token-from VARIABLE|FILE]\n" +
-  "  [--json] [--url URL] [--data DIR]\n" +
-  "  NAME          as admin-roles/list\n" +
-  "  PAYLOAD       JSON, or a file with it; without it the function's sample is sent. Of an operators' function it is\n" +
-  "                the event, of an endpoint path, query, body and as (a token), which replace those of the sample,\n" +
-  "                or an event of API Gateway\n" +
-  "  --stage       a deployed stage; default: the service that npm start runs\n" +
-  "  --yes         changes a protected stage without asking\n" +
-  "  --token-from  an environment variable, or else a file, that has the refresh token to send to an endpoint\n" +
-  "  --json        prints results as they are, also those that would be in words\n" +
-  "  --url         where the local service runs; default http://localhost:3000\n" +
-  "  --data        the directory of its data; default .local\n" +
-  "It ends with 1 if the function failed, or if it refused or left something of an undo or an import.";
+export const command = newCommand("npm run invoke")
+  .description(
+    "Invokes a function, and prints its result. It ends with 1 if the function failed, or if it refused or left " +
+      "something of an undo or an import.",
+  )
+  .argument("<name>", "as admin-roles/list")
+  .argument(
+    "[payload]",
+    "JSON, or a file with it; without it the function's sample is sent. Of an operators' function it is the event, of " +
+      "an endpoint path, query, body and as (a token), which replace those of the sample, or an event of API Gateway",
+  )
+  .option("--stage <name>", "a deployed stage; default: the service that npm start runs")
+  .option("--yes", "change a protected stage without asking")
+  .option("--token-from <source>", "environment variable, or else file, with the refresh token to send to an endpoint")
+  .option("--json", "print results as they are, also those that would be in words")
+  .option("--url <url>", "where the local service runs; default: http://localhost:3000")
+  .option("--data <directory>", "the directory of its data; default: .local");
 
 const { id: account, region } = settings.account;
 
@@ -153,24 +156,15 @@ export function leavesSomething(result: unknown): boolean {
   return success && (data.refused.length > 0 || !data.isDone);
 }
 
-const flags = {
-  stage: { type: "string" },
-  yes: { type: "boolean", default: false },
-  "token-from": { type: "string" },
-  json: { type: "boolean", default: false },
-  url: { type: "string" },
-  data: { type: "string" },
-} as const;
-
-export const syntax = { usage, flags, count: { min: 1, max: 2 } };
-
 if (import.meta.main) {
-  await runCommand(syntax, async ({ "token-from": tokenSource, json, ...values }, [name = "", payload]) => {
-    const { result, hasFailed } = await invoke({ ...values, name, payload, tokenSource });
-    if (hasFailed && !json) throw functionErrorOf(result);
-    const path = functionPathOf(name);
-    const text = json ? undefined : resultInWords(path, result, await eventOf(path, payload));
-    print(text ?? JSON.stringify(result, null, 2));
-    process.exitCode = hasFailed || leavesSomething(result) ? 1 : 0;
-  });
+  await runCommand(
+    command.action(async (name, payload, { tokenFrom: tokenSource, json, ...values }) => {
+      const { result, hasFailed } = await invoke({ ...values, name, payload, tokenSource });
+      if (hasFailed && !json) throw functionErrorOf(result);
+      const path = functionPathOf(name);
+      const text = json ? undefined : resultInWords(path, result, await eventOf(path, payload));
+      print(text ?? JSON.stringify(result, null, 2));
+      process.exitCode = hasFailed || leavesSomething(result) ? 1 : 0;
+    }),
+  );
 }

@@ -5,7 +5,8 @@ import {
   type FilterLogEventsRequest,
   paginateFilterLogEvents,
 } from "@aws-sdk/client-cloudwatch-logs";
-import { runCommand, UsageError } from "../command/command.ts";
+import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { newCommand, runCommand, UsageError } from "../command/command.ts";
 import { functionPathOf } from "../command/event.ts";
 import { print } from "../command/print.ts";
 import { readable } from "../local/log.ts";
@@ -13,14 +14,28 @@ import type { StageSettings } from "../settings/schema.ts";
 import { settings } from "../settings/settings.ts";
 import { databaseOwner, deployedFunction, functionLog, stageNamed } from "./stage.ts";
 
-const usage =
-  "npm run logs -- --stage NAME --request ID [--since 1d]\n" +
-  "npm run logs -- --stage NAME [--function NAME] [--level warn|error] [--since 1h] [--follow]\n" +
-  "  --request   one request, by the header x-amzn-RequestId of its response: all that gateway and functions logged\n" +
-  "  --function  one function, such as admin-roles/list or ops/tidy\n" +
-  "  --level     warnings and errors, or errors alone; of the gateway returns from 500\n" +
-  "  --since     how far back: 30m, 1h, 7d\n" +
-  "  --follow    goes on printing what is logged, until Ctrl-C";
+function requestId(text: string): string {
+  if (/^[\w-]+$/.test(text)) return text;
+  throw new InvalidArgumentError("It is no id of a request.");
+}
+
+export const command = newCommand("npm run logs")
+  .description("Prints what the gateway and the functions of a stage logged.")
+  .requiredOption("--stage <name>", "a deployed stage")
+  .addOption(
+    new Option("--request <id>", "one request, by the header x-amzn-RequestId of its response")
+      .conflicts(["function", "level", "follow"])
+      .argParser(requestId),
+  )
+  .option("--function <name>", "one function, such as admin-roles/list or ops/tidy")
+  .addOption(
+    new Option("--level <level>", "warnings and errors, or errors alone; of the gateway returns from 500").choices([
+      "warn",
+      "error",
+    ] as const),
+  )
+  .option("--since <duration>", "how far back: 30m, 1h, 7d; default: 1h, of a request 1d")
+  .option("--follow", "go on printing what is logged, until Ctrl-C");
 
 type Level = "warn" | "error";
 
@@ -178,34 +193,16 @@ function durationOf(text: string): number {
   return Number(number) * (units[unit] ?? 0);
 }
 
-function levelOf(text: string | undefined): Level | undefined {
-  if (text === undefined || text === "warn" || text === "error") return text;
-  throw new UsageError(`--level takes warn or error, not ${text}`);
-}
-
-const flags = {
-  stage: { type: "string" },
-  request: { type: "string" },
-  function: { type: "string" },
-  level: { type: "string" },
-  since: { type: "string" },
-  follow: { type: "boolean", default: false },
-} as const;
-
-export const syntax = { usage, flags };
-
 if (import.meta.main) {
-  await runCommand(syntax, async ({ stage, request, function: name, level, since, follow }) => {
-    if (stage === undefined) throw new UsageError("--stage is missing");
-    if (request !== undefined && !/^[\w-]+$/.test(request)) throw new UsageError(`${request} is no id of a request`);
-    if (request !== undefined && (name !== undefined || level !== undefined || follow))
-      throw new UsageError("--request shows all lines of one request, once");
-    const options = {
-      ...{ stage, request, level: levelOf(level), print },
-      path: name === undefined ? undefined : functionPathOf(name),
-      sinceInMilliseconds: durationOf(since ?? (request === undefined ? "1h" : "1d")),
-      follow: follow ? { everyInMilliseconds: 2_000 } : undefined,
-    };
-    if ((await printLogs(options)) === 0) throw new Error("Nothing was logged in this time");
-  });
+  await runCommand(
+    command.action(async ({ stage, request, function: name, level, since, follow }) => {
+      const options = {
+        ...{ stage, request, level, print },
+        path: name === undefined ? undefined : functionPathOf(name),
+        sinceInMilliseconds: durationOf(since ?? (request === undefined ? "1h" : "1d")),
+        follow: follow ? { everyInMilliseconds: 2_000 } : undefined,
+      };
+      if ((await printLogs(options)) === 0) throw new Error("Nothing was logged in this time");
+    }),
+  );
 }

@@ -1,6 +1,6 @@
 import { LambdaClient, UpdateAliasCommand } from "@aws-sdk/client-lambda";
 import { contractions } from "../../lib/migrations/contractions.ts";
-import { messageOf, runCommand, UsageError } from "../command/command.ts";
+import { messageOf, newCommand, runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { settings } from "../settings/settings.ts";
 import { emptyEdge } from "./empty-edge.ts";
@@ -8,11 +8,11 @@ import { aliasName, releasedFunctions } from "./released-functions.ts";
 import { describe, planRollback } from "./rollback-plan.ts";
 import { stageNamed } from "./stage.ts";
 
-const usage =
-  "npm run rollback -- --stage NAME [--to RELEASE] [--dry-run]\n" +
-  "  points the alias of every function to the release before, and empties the edge\n" +
-  "  --to       another release, by its name\n" +
-  "  --dry-run  shows what it would do";
+export const command = newCommand("npm run rollback")
+  .description("Points the alias of every function to the release before, and empties the edge.")
+  .requiredOption("--stage <name>", "a deployed stage")
+  .option("--to <release>", "another release, by its name")
+  .option("--dry-run", "show what it would do");
 
 export interface Rollback {
   readonly stage: string;
@@ -59,13 +59,8 @@ export async function rollback({ stage, to, isDryRun, print }: Rollback): Promis
   print(`Go forward by npm run rollback -- --stage ${stage} --to ${from.release}`);
 }
 
-const flags = { stage: { type: "string" }, to: { type: "string" }, "dry-run": { type: "boolean" } } as const;
-
-export const syntax = { usage, flags };
-
 if (import.meta.main) {
-  await runCommand(syntax, async ({ stage, to, "dry-run": isDryRun = false }) => {
-    if (stage === undefined) throw new UsageError("--stage is missing");
-    await rollback({ stage, to, isDryRun, print });
-  });
+  await runCommand(
+    command.action(async ({ stage, to, dryRun: isDryRun = false }) => rollback({ stage, to, isDryRun, print })),
+  );
 }

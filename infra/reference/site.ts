@@ -1,6 +1,6 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { runCommand, UsageError } from "../command/command.ts";
+import { newCommand, runCommand, UsageError } from "../command/command.ts";
 import { referenceFiles } from "./files.ts";
 import { referencePage, scalarFile } from "./page.ts";
 
@@ -18,15 +18,17 @@ export async function writeReferenceSite(directory: string, api: URL): Promise<v
   ]);
 }
 
-const usage =
-  "npm run reference -- URL\n  URL  of the API that receives the page's requests, as https://api.example.com";
-
 if (import.meta.main) {
-  await runCommand({ usage, count: { min: 1, max: 1 } }, async (_, [url = ""]) => {
-    const api = URL.parse(url);
-    if (!api) throw new UsageError(`${url} is no URL`);
-    const directory = resolve(import.meta.dirname, "../../dist/reference");
-    await writeReferenceSite(directory, api);
-    console.log(directory);
-  });
+  const command = newCommand("npm run reference")
+    .description("Writes the reference as a folder that any host can serve.")
+    .argument("<url>", "of the API that receives the page's requests, as https://api.example.com");
+  await runCommand(
+    command.action(async (url) => {
+      const api = URL.parse(url);
+      if (!api) throw new UsageError(`${url} is no URL`);
+      const directory = resolve(import.meta.dirname, "../../dist/reference");
+      await writeReferenceSite(directory, api);
+      console.log(directory);
+    }),
+  );
 }

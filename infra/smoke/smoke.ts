@@ -1,5 +1,5 @@
 import { type SmokeResult, smoke } from "../../lib/operators/smoke/smoke.ts";
-import { messageOf, runCommand, UsageError } from "../command/command.ts";
+import { messageOf, newCommand, runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { tokenFrom } from "../command/token.ts";
 import { doorOf } from "../operate/door.ts";
@@ -8,13 +8,19 @@ import { settings } from "../settings/settings.ts";
 import { smokeRequests } from "./requests.ts";
 import { unconfirmedMails } from "./unconfirmed-mails.ts";
 
-const usage =
-  "npm run smoke -- [URL] [--stage NAME] [--token-from VARIABLE|FILE]\n" +
-  "  URL           may be left out for a stage with an edge: requests go to the API behind it, with its key\n" +
-  "  --stage       expects the contributor whom the database of this stage must have (infra/stages.ts), and names the\n" +
-  "                mail subscriptions of its alarms that nobody has confirmed\n" +
-  "  --token-from  an environment variable, or else a file, that has the refresh token of a session\n" +
-  "                with which administrative requests are sent; without it they must be 401";
+export const command = newCommand("npm run smoke")
+  .description("Sends each endpoint a request that changes nothing, and compares the responses with the declarations.")
+  .argument("[url]", "may be left out for a stage with an edge: requests go to the API behind it, with its key")
+  .option(
+    "--stage <name>",
+    "expect the contributor whom the database of this stage must have (infra/stages.ts), and name the mail " +
+      "subscriptions of its alarms that nobody has confirmed",
+  )
+  .option(
+    "--token-from <source>",
+    "environment variable, or else file, with the refresh token of a session with which administrative requests are " +
+      "sent; without it they must be 401",
+  );
 
 /**
  * Sends all sample events that change nothing to a running stage, and compares the responses with their
@@ -61,20 +67,18 @@ function reportOf(results: readonly SmokeResult[]): string {
   return [...lines, "", sum].join("\n");
 }
 
-const flags = { stage: { type: "string" }, "token-from": { type: "string" } } as const;
-
-export const syntax = { usage, flags, count: { min: 0, max: 1 } };
-
 if (import.meta.main) {
-  await runCommand(syntax, async ({ stage, "token-from": tokenSource }, [url]) => {
-    const { report, isFine } = await smokeTest(url, { stage, tokenSource });
-    print(report);
-    if (stage !== undefined) {
-      const mails = await unconfirmedMails(stage).catch((error) => [
-        `Whether all mails of alarms are confirmed is unknown: ${messageOf(error)}`,
-      ]);
-      for (const sentence of mails) print(sentence);
-    }
-    process.exitCode = isFine ? 0 : 1;
-  });
+  await runCommand(
+    command.action(async (url, { stage, tokenFrom: tokenSource }) => {
+      const { report, isFine } = await smokeTest(url, { stage, tokenSource });
+      print(report);
+      if (stage !== undefined) {
+        const mails = await unconfirmedMails(stage).catch((error) => [
+          `Whether all mails of alarms are confirmed is unknown: ${messageOf(error)}`,
+        ]);
+        for (const sentence of mails) print(sentence);
+      }
+      process.exitCode = isFine ? 0 : 1;
+    }),
+  );
 }

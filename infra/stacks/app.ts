@@ -3,7 +3,7 @@ import { App, DefaultStackSynthesizer, type IStackSynthesizer, Stack, Validation
 import { AwsSolutionsChecks } from "cdk-nag";
 import { copyBuild } from "../build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../build/package.ts";
-import { runCommand } from "../command/command.ts";
+import { newCommand, runCommand } from "../command/command.ts";
 import { isOfDatabase } from "../settings/database-functions.ts";
 import type { Settings } from "../settings/schema.ts";
 import { settings } from "../settings/settings.ts";
@@ -127,7 +127,9 @@ export async function synthesize(): Promise<string> {
   return templates;
 }
 
-const usage =
-  "npm run synth\n  writes the templates of every stage to cdk.out/, without credentials and without a network";
-
-if (import.meta.main) await runCommand({ usage }, async () => void (await synthesize()));
+if (import.meta.main) {
+  const command = newCommand("npm run synth").description(
+    "Writes the templates of every stage to cdk.out/, without credentials and without a network.",
+  );
+  await runCommand(command.action(async () => void (await synthesize())));
+}

@@ -1,4 +1,5 @@
-import { runCommand, UsageError } from "../../infra/command/command.ts";
+import { Argument } from "@commander-js/extra-typings";
+import { newCommand, runCommand } from "../../infra/command/command.ts";
 import { compareCheckouts, compareWithFloor } from "./compare.ts";
 import { faults } from "./faults.ts";
 import { growth } from "./growth.ts";
@@ -15,15 +16,12 @@ const chapters: Readonly<Record<string, Chapter>> = {
 };
 
 const names = Object.keys(chapters);
-const usage =
-  "npm run bench [-- CHAPTER …] [--with DIR]\n" +
-  `  all chapters, or some of ${names.join(", ")}\n` +
-  "  --with  the checkout that the chapter checkout compares with, and its node_modules; default: this one";
-const flags = { with: { type: "string", default: "." } } as const;
+const command = newCommand("npm run bench")
+  .description("Measures all chapters, or some.")
+  .addArgument(new Argument("[chapter...]", "the chapters to measure").choices(names))
+  .option("--with <directory>", "the checkout, and its node_modules, that chapter checkout compares with", ".");
 
-await runCommand({ usage, flags, count: { min: 0, max: names.length } }, async ({ with: checkout }, requested) => {
-  const unknown = requested.filter((each) => !names.includes(each));
-  if (unknown.length > 0) throw new UsageError(`There is no chapter ${unknown.join(", ")}`);
+async function measureAll(requested: readonly string[], checkout: string): Promise<void> {
   const results: Row[] = [];
   for (const [name, [title, measure]] of Object.entries(chapters)) {
     if (requested.length > 0 && !requested.includes(name)) continue;
@@ -32,4 +30,6 @@ await runCommand({ usage, flags, count: { min: 0, max: names.length } }, async (
     results.push(...rows);
   }
   process.exit(results.every(keeps) ? 0 : 1);
-});
+}
+
+await runCommand(command.action((requested, { with: checkout }) => measureAll(requested, checkout)));

@@ -4,12 +4,13 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
+import { CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { describe, expect, it } from "vitest";
 import { bundleOf } from "../../infra/api/whole-lists.ts";
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
-import { parseWords, UsageError } from "../../infra/command/command.ts";
+import { UsageError } from "../../infra/command/command.ts";
 import { eventOf, functionPathOf } from "../../infra/command/event.ts";
-import { syntax as invokeSyntax } from "../../infra/operate/invoke.ts";
+import { command as invokeCommand } from "../../infra/operate/invoke.ts";
 import { stageNamed } from "../../infra/operate/stage.ts";
 import { settings } from "../../infra/settings/settings.ts";
 import manifest from "../../package.json" with { type: "json" };
@@ -79,7 +80,7 @@ describe("The operators' README", () => {
   it("invokes functions with what they accept", async () => {
     const calls = ownCalls.filter(({ name, words }) => name === "invoke" && words.length > 0);
     for (const { words } of calls) {
-      const [given = "", payload] = parseWords(invokeSyntax, words).positionals;
+      const [given = "", payload] = parse(invokeCommand, words).args;
       await eventOf(functionPathOf(given), payload);
     }
 
@@ -206,18 +207,26 @@ it("The table of limits has the settings of prod", async () => {
 
 const scripts: Readonly<Record<string, string>> = manifest.scripts;
 
+/** Parses the words behind a command's name, and does nothing. */
+const parse = (command: CommandUnknownOpts, words: readonly string[]) =>
+  command
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} })
+    .parse(words, { from: "user" });
+
 /** What a command of this project does not understand. */
 async function problemOf({ name, words }: { name: string; words: string[] }): Promise<string | undefined> {
   const [, file] = / (\S+\.ts)$/.exec(scripts[name] ?? "") ?? [];
   if (file === undefined) return `There is no command ${name}`;
   if (words.length === 0) return undefined;
-  const { syntax } = await import(resolve(file));
+  const { command } = await import(resolve(file));
   try {
-    const { values } = parseWords(syntax, words);
-    if (typeof values.stage === "string") stageNamed(values.stage);
+    const { stage } = parse(command, words).opts() as { stage?: string };
+    if (stage !== undefined) stageNamed(stage);
     return undefined;
   } catch (error) {
-    if (error instanceof UsageError) return `npm run ${name} -- ${words.join(" ")}: ${error.message}`;
+    if (error instanceof UsageError || error instanceof CommanderError)
+      return `npm run ${name} -- ${words.join(" ")}: ${error.message}`;
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import type { Field } from "@aws-sdk/client-rds-data";
+import { Option } from "@commander-js/extra-typings";
 import type { APIGatewayProxyResult } from "aws-lambda";
 import { escapeLiteral } from "pg";
 import { clientVariables } from "../../aws-local/client-variables.ts";
@@ -11,7 +12,7 @@ import { startLambda } from "../../aws-local/lambda/lambda.ts";
 import { runningPostgres } from "../../aws-local/postgres/cluster.ts";
 import { openSecrets, secretsOperationOf } from "../../aws-local/secrets-manager/secrets-manager.ts";
 import { cachedBuild } from "../../build/cached-build.ts";
-import { runCommand } from "../../command/command.ts";
+import { newCommand, runCommand } from "../../command/command.ts";
 import { eventOf, functionNameOf, functionPathOf } from "../../command/event.ts";
 import { print } from "../../command/print.ts";
 import { localDirectory } from "../credentials.ts";
@@ -22,13 +23,15 @@ import { newSecrets } from "../stage/secrets.ts";
 import { planOf, type Statement } from "./query-plan.ts";
 import { readableSql } from "./readable.ts";
 
-const usage =
-  "npm run sql -- NAME [payload] [--explain] [--data DIR] [--database postgres://…]\n" +
-  "  NAME        as contributors/list\n" +
-  "  payload     JSON, or a file with it: path, query, body and as, which replace those of the sample event\n" +
-  "  --explain   runs the statement, rolls it back, and prints its plan\n" +
-  "  --data      the directory of the running service's data; default .local\n" +
-  "  --database  another database than that one; a URL with a password goes into COLOPHON_DATABASE_URL";
+export const command = newCommand("npm run sql")
+  .description("Prints the statement that a function sends, and its plan.")
+  .argument("<name>", "as contributors/list")
+  .argument("[payload]", "JSON, or a file with it: path, query, body and as, which replace those of the sample event")
+  .option("--explain", "run the statement, roll it back, and print its plan")
+  .addOption(
+    new Option("--data <directory>", "the directory of the running service's data").default(localDirectory, ".local"),
+  )
+  .option("--database <url>", "another database than that one; a URL with a password goes into COLOPHON_DATABASE_URL");
 
 /**
  * Runs functions with a Data API that records statements, and returns an error or the rows that the caller chose.
@@ -82,30 +85,24 @@ export function readable({ sql, parameters }: Statement): string {
 const literal = (value: unknown, isNull = false) =>
   isNull ? "null" : typeof value === "string" ? escapeLiteral(value) : String(value);
 
-const flags = {
-  explain: { type: "boolean", default: false },
-  data: { type: "string", default: localDirectory },
-  database: { type: "string" },
-} as const;
-
-export const syntax = { usage, flags, count: { min: 1, max: 2 } };
-
 if (import.meta.main) {
-  await runCommand(syntax, async (values, [input = "", payload]) => {
-    const database = databaseUrlFrom(values.database);
-    const name = functionPathOf(input);
-    const event = await eventOf(name, payload);
-    const { outdir } = await cachedBuild();
-    const recorder = await startRecorder(outdir);
-    try {
-      // Later ones would depend on the result of the first.
-      const [statement] = await recorder.statementsOf(name, event);
-      print(readable(statement));
-      if (!values.explain) return;
-      const url = database ?? `${await runningPostgres(join(values.data, "postgres"))}/${defaultName}`;
-      print(`\n${await planOf(statement, url)}`);
-    } finally {
-      await recorder.close();
-    }
-  });
+  await runCommand(
+    command.action(async (input, payload, values) => {
+      const database = databaseUrlFrom(values.database);
+      const name = functionPathOf(input);
+      const event = await eventOf(name, payload);
+      const { outdir } = await cachedBuild();
+      const recorder = await startRecorder(outdir);
+      try {
+        // Later ones would depend on the result of the first.
+        const [statement] = await recorder.statementsOf(name, event);
+        print(readable(statement));
+        if (!values.explain) return;
+        const url = database ?? `${await runningPostgres(join(values.data, "postgres"))}/${defaultName}`;
+        print(`\n${await planOf(statement, url)}`);
+      } finally {
+        await recorder.close();
+      }
+    }),
+  );
 }

@@ -11,9 +11,9 @@ let project: string;
 /** Parts that read a file each, and fail if it says so. */
 const program = `
   import { checkAll } from "./infra/check/check.ts";
-  import { runCommand } from "./infra/command/command.ts";
+  import { newCommand, runCommand } from "./infra/command/command.ts";
   const part = (file) => ({ command: ["part.ts", file], inputs: [file, "package.json"] });
-  await runCommand({ usage: "npm run check" }, () => checkAll({ "first part": part("a.json"), second: part("b.json") }));
+  await runCommand(newCommand("npm run check").action(() => checkAll({ "first part": part("a.json"), second: part("b.json") })));
 `;
 const part = `
   import { readFileSync } from "node:fs";

@@ -79,7 +79,7 @@ it("deploys nothing if the functions cannot be packaged", async () => {
 });
 
 it("helps before it packages, and packages nothing without a stack", async () => {
-  const output = expect.stringMatching(/^npm run deploy -- STACK … \[--untried\]\n/);
+  const output = expect.stringMatching(/^Usage: npm run deploy -- /);
   expect(await deploy(["--help"])).toMatchObject({ code: 0, output });
   expect(await deploy([])).toMatchObject({ code: 1, output: "" });
 });

@@ -141,11 +141,20 @@ describe("npm run logs", () => {
   });
 
   it.each([
-    [[], "--stage is missing"],
+    [[], "error: required option '--stage <name>' not specified"],
     [["--stage", "prod", "--since", "1y"], "--since takes a duration such as 30m, 1h or 7d, not 1y"],
-    [["--stage", "prod", "--level", "info"], "--level takes warn or error, not info"],
-    [["--stage", "prod", "--request", id, "--follow"], "--request shows all lines of one request, once"],
-    [["--stage", "prod", "--request", '"'], '" is no id of a request'],
+    [
+      ["--stage", "prod", "--level", "info"],
+      "error: option '--level <level>' argument 'info' is invalid. Allowed choices are warn, error.",
+    ],
+    [
+      ["--stage", "prod", "--request", id, "--follow"],
+      "error: option '--request <id>' cannot be used with option '--follow'",
+    ],
+    [
+      ["--stage", "prod", "--request", '"'],
+      `error: option '--request <id>' argument '"' is invalid. It is no id of a request.`,
+    ],
     [["--stage", "prod", "--request", id], "Nothing was logged in this time"],
   ])("explains itself: %j", async (words, reason) => {
     const { complaint } = await runScript("infra/operate/logs.ts", words);

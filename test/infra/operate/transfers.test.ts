@@ -241,7 +241,7 @@ describe("npm run", () => {
   it.each([
     ["import", ["none.jsonl"], "There is no file or directory none.jsonl"],
     ["import", [tmpdir()], "is a directory, not a file"],
-    ["import", [], "An argument is missing"],
+    ["import", [], "error: missing required argument 'file'"],
     ["export", ["--client", "9", "--out", "all.jsonl"], "There is no client 9"],
     ["export", ["--client", "first"], "Invalid payload: client: "],
     ["export", ["--out", tmpdir()], `${tmpdir()} is a directory, not a file\n`],
