@@ -37,9 +37,13 @@ it.each([
     "/contributors?order=age&limit=-1&include=slug,name",
     {
       client: missing,
-      order: { reason: "unknown", allowed: "name-asc name-desc sort-name-asc sort-name-desc added-asc added-desc" },
+      order: {
+        reason: "unknown",
+        allowed:
+          "name-asc name-desc sort-name-asc sort-name-desc id-asc id-desc changed-asc changed-desc added-asc added-desc",
+      },
       limit: { reason: "format" },
-      include: { reason: "unknown", allowed: "slug disambiguation sort_name", at: "/1" },
+      include: { reason: "unknown", allowed: "slug disambiguation sort_name added changed", at: "/1" },
     },
   ],
   [`/contributors?client=1&search=${"x".repeat(256)}`, { search: { reason: "long", max: 255 } }],
