@@ -175,8 +175,11 @@ describe.skipIf(!hasBrowser)("react-admin's providers in a browser", () => {
       }),
     );
     expect(listed).toMatchObject({ data: [{ id, public: false, version: 1 }], total: 1 });
+    const requested: string[] = [];
+    panel.on("request", (request) => requested.push(new URL(request.url()).pathname));
     const many = await panel.evaluate((ids) => providers.dataProvider.getMany("contributors", { ids }), [id]);
     expect(many).toMatchObject({ data: [{ id, last_name: "Usui" }] });
+    expect(requested).toEqual(["/admin-contributors"]);
     const [role] = await stack.sql`select role_id as id from user_roles where user_id = ${administrator.id}`;
     const referring = await panel.evaluate(
       (target) => providers.dataProvider.getManyReference("users", { target: "role", id: target }),

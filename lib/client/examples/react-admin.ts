@@ -57,8 +57,8 @@ const resources = {
     remove: (options: Versioned) => colophon.DELETE("/admin-users/delete/{id}", options),
   },
   roles: {
-    async list() {
-      const { data } = ok(await colophon.GET("/admin-roles", { query: { include: "version" } }));
+    async list({ ids }: Any) {
+      const { data } = ok(await colophon.GET("/admin-roles", { query: { include: "version", ...(ids && { ids }) } }));
       return { data, total: data.length };
     },
     open: (id: number) => colophon.GET("/admin-roles/id/{id}", { path: { id } }),
@@ -96,9 +96,11 @@ export const dataProvider = {
   getManyReference: (name: string, { target, id, ...params }: ListParams & { target: string; id: Id }): Promise<Any> =>
     dataProvider.getList(name, { ...params, filter: { ...params.filter, [target]: Number(id) } }),
 
-  getMany: async (name: string, { ids }: { ids: Id[] }): Promise<Any> => ({
-    data: await Promise.all(ids.map((id) => read(name, id))),
-  }),
+  /** In one request; react-admin sorts the records itself. */
+  async getMany(name: string, { ids }: { ids: Id[] }): Promise<Any> {
+    const { data } = await resourceOf(name).list({ ids: ids.join() }, { field: "id", order: "ASC" });
+    return { data };
+  },
 
   async create(name: string, { data }: { data: Any }): Promise<Any> {
     const { add } = resourceOf(name);
