@@ -341,6 +341,8 @@ export interface ListAdminContributorsQuery extends PageQuery {
   ids?: string;
   /** Whether public endpoints show the contributor. */
   public?: "true" | "false";
+  /** Only records of exactly this type. */
+  type?: string;
   /** Only contributors with a link, or without one. */
   website?: "true" | "false";
 }
@@ -357,7 +359,7 @@ export interface GetAdminContributorQuery {
   lock?: "none";
 }
 
-export interface ListPermissionsQuery {
+export interface ListPermissionsQuery extends PageQuery {
   /** Further fields to show, separated by commas. */
   include?: Selection<"version" | "changed">;
   /** The order of the records. By default `id-asc`. */
@@ -366,7 +368,7 @@ export interface ListPermissionsQuery {
   ids?: string;
 }
 
-export interface ListRolesQuery {
+export interface ListRolesQuery extends PageQuery {
   /** Further fields to show, separated by commas. */
   include?: Selection<"version" | "changed">;
   /** The order of the records. By default `id-asc`. */
@@ -485,6 +487,8 @@ export interface GetPublisherQuery {
 export interface ListPublishersQuery extends PageQuery {
   /** The order of the records. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc" | "id-asc" | "id-desc" | "changed-asc" | "changed-desc";
+  /** The website whose catalogue is read. */
+  client?: number;
   /** Further fields to show, separated by commas. */
   include?: Selection<"added" | "changed">;
   /**

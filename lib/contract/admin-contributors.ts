@@ -6,6 +6,7 @@ import { link } from "./links.ts";
 import {
   bodyId,
   contributorOrders,
+  filter,
   flag,
   ids,
   image,
@@ -41,6 +42,7 @@ export const listAdminContributors = declare("GET /admin-contributors", {
     letter,
     ids,
     public: yesOrNo,
+    type: filter,
     website: yesOrNo,
   },
   response: { list: "AdminContributorListItem", field: "contributors" },

@@ -1,5 +1,5 @@
 import { declare } from "./declare.ts";
-import { ids, include, name, order, pathId, recordOrders, requiredShortText } from "./parameters.ts";
+import { ids, include, name, order, page, pathId, recordOrders, requiredShortText, search } from "./parameters.ts";
 
 /* Permissions (README.md, "Permissions"). */
 
@@ -11,7 +11,7 @@ const lacking = "the caller lacks the permission";
 export const listPermissions = declare("GET /admin-permissions", {
   summary: "Lists permissions",
   permission: "view-permissions",
-  extensionQuery: { include: include("version", "changed"), order: order(...recordOrders), ids },
+  extensionQuery: { include: include("version", "changed"), order: order(...recordOrders), ...page, search, ids },
   response: { list: "PermissionListItem" },
 });
 

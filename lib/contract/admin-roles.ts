@@ -7,9 +7,11 @@ import {
   list,
   name,
   order,
+  page,
   pathId,
   recordOrders,
   requiredShortText,
+  search,
   shortText,
 } from "./parameters.ts";
 
@@ -28,6 +30,8 @@ export const listRoles = declare("GET /admin-roles", {
   extensionQuery: {
     include: include("version", "changed"),
     order: order(...recordOrders),
+    ...page,
+    search,
     ids,
     permission: z.optional(pathId),
   },

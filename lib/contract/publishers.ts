@@ -20,7 +20,7 @@ import {
 export const listPublishers = declare("GET /publishers", {
   summary: "Lists publishers",
   query: { lang, order: z.optional(z.enum([...catalogueOrder.options, ...recordOrders])), search, ...page },
-  extensionQuery: { include: include("added", "changed"), letter, ids },
+  extensionQuery: { client: z.optional(queryId), include: include("added", "changed"), letter, ids },
   response: { list: "PublisherListItem", field: "publishers", count: true },
   tags: ["publishers", "series"],
 });

@@ -10,12 +10,13 @@ import { opened, otherEditor } from "./fragments/locks.ts";
 export const list = ({
   include,
   public: isPublic,
+  type,
   website,
   ...input
 }: Filters<typeof listAdminContributors>): ListQuery =>
   listOf(input, {
     subject: "contributors",
-    conditions: conditionsOf(isPublic, website),
+    conditions: conditionsOf(isPublic, type, website),
     optional: "locked_by",
     fields: sql`
       id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image
@@ -23,15 +24,17 @@ export const list = ({
     `,
   });
 
-/** Whether public endpoints show the contributor, and whether it has a link. */
+/** Whether public endpoints show the contributor, its type, and whether it has a link. */
 const conditionsOf = (
   isPublic: "true" | "false" | undefined,
+  type: string | undefined,
   website: "true" | "false" | undefined,
 ): Sql | undefined =>
-  isPublic === undefined && website === undefined
+  isPublic === undefined && type === undefined && website === undefined
     ? undefined
     : sql`
         ${isPublic === undefined ? empty : isPublic === "true" ? sql`and public` : sql`and not public`}
+        ${type === undefined ? empty : sql`and type = ${type}::text`}
         ${website === undefined ? empty : sql`and ${website === "true" ? empty : sql`not`} ${hasLink}`}
       `;
 

@@ -4,11 +4,16 @@ import type { Filters } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { changed, included, record } from "./fragments/json.ts";
 import { isAmong, pageOfFound, recordOrders } from "./fragments/lists.ts";
+import { nameContains } from "./fragments/search.ts";
 
-export function list({ order, include, ids }: Filters<typeof listPermissions>): ListQuery {
+export function list({ order, include, search, ids }: Filters<typeof listPermissions>): ListQuery {
   const { column, by } = recordOrders[order];
   return {
-    found: sql`select id, ${column} as key, name, description, version, changed_at from permissions where ${isAmong(ids)}`,
+    found: sql`
+      select id, ${column} as key, name, description, version, changed_at
+      from permissions
+      where ${isAmong(ids)} and ${nameContains(search)}
+    `,
     sortInMemory: true,
     page: (batch) => sql`
       select id, name, description ${included({ version: sql`version`, changed }, include)}

@@ -10,8 +10,15 @@ import { randomSlug } from "./fragments/random.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
-/** Publishers of all clients; by default in the order in which they were added. */
-export function list({ search, letter, ids, include, order = "added-asc" }: Filters<typeof listPublishers>): ListQuery {
+/** Publishers of all clients, or of one; by default in the order in which they were added. */
+export function list({
+  client,
+  search,
+  letter,
+  ids,
+  include,
+  order = "added-asc",
+}: Filters<typeof listPublishers>): ListQuery {
   const { column, by } = catalogueOrders[order];
   const { lookup, condition } = searchPlan(search, keysOf(sql`publishers`));
   return {
@@ -20,15 +27,18 @@ export function list({ search, letter, ids, include, order = "added-asc" }: Filt
       from publishers
       where ${letter === undefined ? sql`true` : sql`letter = ${letterOf(letter)}`} and ${condition}
         ${ids === undefined ? sql`` : sql`and ${isAmong(ids)}`}
+        ${client === undefined ? sql`` : sql`and scope in (0, ${client}::bigint)`}
     `,
     sortInMemory: lookup !== "none" || letter !== undefined || ids !== undefined,
     max:
-      lookup === "none" && ids === undefined ? countOf("publishers", sql`0`, letter) : sql`select count(*) from found`,
+      lookup === "none" && ids === undefined && client === undefined
+        ? countOf("publishers", sql`0`, letter)
+        : sql`select count(*) from found`,
     page: (batch) => sql`
       select
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,
         coalesce(website, '') as website, coalesce(headquarter, '') as headquarter,
-        (select count(*) from series_publishers where publisher_id = page.id) as series_count,
+        (select count(*) ${seriesOf(client)} where publisher_id = page.id) as series_count,
         coalesce(founding_date, '') as founding_date, coalesce(${imageUrl(sql`image`)}, '') as image,
         coalesce(image_source, '') as image_source ${included({ added, changed }, include)}
       from ${pageOfFound(catalogueOrders[order], batch)} as page
@@ -36,6 +46,12 @@ export function list({ search, letter, ids, include, order = "added-asc" }: Filt
     `,
   };
 }
+
+/** The series of publishers; with a client those in its scope. */
+const seriesOf = (client: number | undefined): Sql =>
+  client === undefined
+    ? sql`from series_publishers`
+    : sql`from series_publishers join series on series.id = series_id and series.scope in (0, ${client}::bigint)`;
 
 const related = sql`publisher_relations as relation join publishers as related on related.id = relation.relation_id`;
 

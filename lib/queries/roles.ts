@@ -4,14 +4,15 @@ import type { Filters } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { changed, included, record, records } from "./fragments/json.ts";
 import { isAmong, pageOfFound, recordOrders } from "./fragments/lists.ts";
+import { nameContains } from "./fragments/search.ts";
 
-export function list({ order, include, ids, permission }: Filters<typeof listRoles>): ListQuery {
+export function list({ order, include, search, ids, permission }: Filters<typeof listRoles>): ListQuery {
   const { column, by } = recordOrders[order];
   return {
     found: sql`
       select id, ${column} as key, name, description, version, changed_at
       from roles
-      where ${isAmong(ids)} and ${permission === undefined ? sql`true` : gives(permission)}
+      where ${isAmong(ids)} and ${nameContains(search)} and ${permission === undefined ? sql`true` : gives(permission)}
     `,
     sortInMemory: true,
     page: (batch) => sql`

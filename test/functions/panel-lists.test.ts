@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { useAdministrator } from "../support/callers.ts";
-import { aContributor, add, aPublisher, relate } from "../support/catalogue.ts";
+import { aContributor, add, aPublisher, aSeries, relate } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
 import { invalidParameter } from "../support/envelope.ts";
 import { aUser } from "../support/people.ts";
@@ -197,6 +197,17 @@ describe("GET /admin-users", () => {
 });
 
 describe("GET /admin-contributors", () => {
+  it("returns 200 with those of a type, and their number", async () => {
+    await stack.sql`delete from contributors`;
+    const writer = await aContributor(stack.sql, { type: "writer" });
+    await aContributor(stack.sql, { type: "studio", public: true });
+
+    expect(await idsOf("admin-contributors/list", { type: "writer" })).toEqual([writer.id]);
+    expect(await get("admin-contributors/list", { type: "writer", limit: 1 })).toMatchObject({ max: 1 });
+    expect(await idsOf("admin-contributors/list", { type: "writer", public: "false" })).toEqual([]);
+    expect(await idsOf("admin-contributors/list", { type: "write" })).toEqual([]);
+  });
+
   it("returns 200 with those that are published or not, and with a link or not, and their number", async () => {
     await stack.sql`delete from contributors`;
     const make = async (first_name: string, isPublic: boolean, hasLink: boolean) => {
@@ -223,6 +234,44 @@ describe("GET /admin-contributors", () => {
       expect([query, await idsOf("admin-contributors/list", query)]).toEqual([query, expected]);
       expect(await get("admin-contributors/list", { ...query, limit: 1 })).toMatchObject({ max: expected.length });
     }
+  });
+});
+
+describe("GET /publishers", () => {
+  it("returns 200 with the publishers in a client's scope, their number, and their series in it", async () => {
+    await stack.sql`delete from publishers`;
+    const [shared, first, second] = [
+      await aPublisher(stack.sql),
+      await aPublisher(stack.sql, { client_id: 1 }),
+      await aPublisher(stack.sql, { client_id: 2 }),
+    ];
+    for (const client_id of [null, 1, 2]) await aSeries(stack.sql, { from: shared }, { client_id });
+
+    expect(await get("publishers/list")).toMatchObject({ max: 2, count: 2 });
+    expect(await idsOf("publishers/list")).toEqual([shared.id, first.id]);
+    expect(await idsOf("publishers/list", { client: 2, order: "id-desc" })).toEqual([second.id, shared.id]);
+    expect(recordsIn(await get("publishers/list"))[0]).toMatchObject({ series_count: 2 });
+    const { body } = await administrator.call("publishers/list", { query: {} });
+    expect(body).toMatchObject({ max: 3, publishers: [{ series_count: 3 }, {}, {}] });
+  });
+});
+
+describe.each(["admin-roles/list", "admin-permissions/list"] as const)("The list %s", (list) => {
+  it("returns 200 with the records whose names have all words of a search", async () => {
+    const [table] = lists[list];
+    const { id } = await lists[list][1]();
+    await stack.sql`update ${identifier(table)} set name = ${"Élan, O’Malley"} where id = ${id}`;
+
+    for (const search of ["omalley ELAN", "o'malley", "é"]) expect(await idsOf(list, { search })).toContain(id);
+    expect(await idsOf(list, { search: "elan tezuka" })).toEqual([]);
+  });
+
+  it("returns 200 with a page", async () => {
+    const all = await idsOf(list);
+
+    expect(await idsOf(list, { limit: 2, offset: 1 })).toEqual(all.slice(1, 3));
+    expect(await idsOf(list, { limit: 0 })).toEqual([]);
+    expect(await get(list, { limit: -1 })).toEqual(invalidParameter("limit"));
   });
 });
 

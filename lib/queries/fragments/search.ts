@@ -17,6 +17,12 @@ export const keysOf = (table: Sql): Keys => ({
   scanned: sql`${table}.search_keys`,
 });
 
+/** A condition for the few records of a table without an index of names. */
+export const nameContains = (search: Search | undefined): Sql =>
+  search === undefined
+    ? sql`true`
+    : sql`search_key(name) like all (array(select unnest(searched_patterns(${search.words.join(" ")}::text))))`;
+
 /**
  * The plan for a search, which each list makes once. A word of two characters or more is looked up in the index; for a
  * shorter one PostgreSQL would read the whole index, so it compares all names. A generic plan looks grams up, whose number

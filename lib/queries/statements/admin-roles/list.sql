@@ -14,7 +14,7 @@ from
               found as materialized (
                 select id, id as key, name, description, version, changed_at
                 from roles
-                where true and true
+                where true and true and true
               )
             select 0::bigint as max, count(*) as count, string_agg(cast(row_to_json(item) as text), ',') as text
             from
@@ -75,7 +75,7 @@ from
                   found as materialized (
                     select id, id as key, name, description, version, changed_at
                     from roles
-                    where true and true
+                    where true and true and true
                   ),
                   page as materialized (
                     select id, cast(row_to_json(item) as text) as record
