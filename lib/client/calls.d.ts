@@ -451,6 +451,8 @@ export interface ListContributorsQuery extends PageQuery {
   letter?: string;
   /** Only records with one of these ids, separated by commas; at most 200. */
   ids?: string;
+  /** Beyond the interface:  */
+  "changed-since"?: string;
   /** Reserved; not used yet. */
   lang?: string;
 }
@@ -498,6 +500,8 @@ export interface ListPublishersQuery extends PageQuery {
   letter?: string;
   /** Only records with one of these ids, separated by commas; at most 200. */
   ids?: string;
+  /** Beyond the interface:  */
+  "changed-since"?: string;
   /** Reserved; not used yet. */
   lang?: string;
 }

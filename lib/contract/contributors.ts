@@ -5,6 +5,7 @@ import {
   contributorOrders,
   ids,
   include,
+  instant,
   lang,
   letter,
   order,
@@ -21,7 +22,12 @@ import {
 export const listContributors = declare("GET /contributors", {
   summary: "Lists the published contributors of a client",
   query: { lang, order: order(...contributorOrders, "added-asc", "added-desc"), search, ...page, client: queryId },
-  extensionQuery: { include: include("slug", "disambiguation", "sort_name", "added", "changed"), letter, ids },
+  extensionQuery: {
+    include: include("slug", "disambiguation", "sort_name", "added", "changed"),
+    letter,
+    ids,
+    "changed-since": instant,
+  },
   response: { list: "ContributorListItem", field: "contributors" },
   tags: ["contributors", "series"],
 });

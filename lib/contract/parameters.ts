@@ -136,6 +136,12 @@ export const include = <const Words extends readonly [string, ...string[]]>(...w
   );
 /** Up to 200 ids, separated by commas. */
 export const ids = z.optional(z.string().check(z.regex(/^[1-9]\d{0,14}(?:,[1-9]\d{0,14}){0,199}$/)));
+/** A point in time, as ISO 8601 with an offset; in UTC then. PostgreSQL has no year 0, and JavaScript none beyond 9999. */
+export const instant = z.optional(
+  mapped(z.iso.datetime({ offset: true }), (value) => new Date(value).toISOString()).check(
+    z.refine((value) => /^(?!0000)\d{4}-/.test(value)),
+  ),
+);
 /** A filter by something that a record is or has. */
 export const yesOrNo = z.optional(z.enum(["true", "false"]));
 /** A detail without its edit lock. */

@@ -4,6 +4,7 @@ import {
   catalogueOrder,
   ids,
   include,
+  instant,
   lang,
   letter,
   page,
@@ -20,7 +21,13 @@ import {
 export const listPublishers = declare("GET /publishers", {
   summary: "Lists publishers",
   query: { lang, order: z.optional(z.enum([...catalogueOrder.options, ...recordOrders])), search, ...page },
-  extensionQuery: { client: z.optional(queryId), include: include("added", "changed"), letter, ids },
+  extensionQuery: {
+    client: z.optional(queryId),
+    include: include("added", "changed"),
+    letter,
+    ids,
+    "changed-since": instant,
+  },
   response: { list: "PublisherListItem", field: "publishers", count: true },
   tags: ["publishers", "series"],
 });

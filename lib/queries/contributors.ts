@@ -5,7 +5,7 @@ import type { ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
-import { catalogueOrders, countByLetter, countOf, isAmong, pageOf } from "./fragments/lists.ts";
+import { catalogueOrders, countByLetter, countOf, isAmong, isChangedSince, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { foundByIndex, foundInOrder, hasLetter } from "./fragments/scopes.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
@@ -20,6 +20,8 @@ interface Shown {
   readonly filter?: Sql;
   /** Further conditions of a request, of which nothing knows the number of records. */
   readonly conditions?: Sql | undefined;
+  /** Whether few records fulfil them, which an index finds. */
+  readonly isSelective?: boolean;
   readonly fields: Sql;
   /** The last field, which is omitted when it is null. */
   readonly optional: string;
@@ -29,12 +31,13 @@ interface Shown {
 
 /** A list of contributors for the public or for administration. */
 export function listOf(
-  { client, search, order, letter, ids }: Omit<Input, "include" | "lang">,
-  { subject, filter = empty, conditions, fields, optional, joined = empty }: Shown,
+  { client, search, order, letter, ids }: Omit<Input, "include" | "lang" | "changed-since">,
+  { subject, filter = empty, conditions, isSelective = false, fields, optional, joined = empty }: Shown,
 ): ListQuery {
   const { column, by } = catalogueOrders[order];
   const { lookup, condition } = searchPlan(search, keys);
-  const isIndexed = lookup === "index" || ids !== undefined || (letter !== undefined && !order.startsWith("sort-name"));
+  const isIndexed =
+    isSelective || lookup === "index" || ids !== undefined || (letter !== undefined && !order.startsWith("sort-name"));
   const plan = isIndexed ? foundByIndex(client) : foundInOrder(client);
   return {
     found: sql`
@@ -80,10 +83,12 @@ export type Include = readonly (keyof typeof includable | "language_code")[] | u
 export const fieldsOf = (include: Include): Sql => included(includable, include);
 
 /** Published contributors. */
-export const list = ({ include, ...input }: Input): ListQuery =>
+export const list = ({ include, "changed-since": since, ...input }: Input): ListQuery =>
   listOf(input, {
     subject: "public contributors",
     filter: sql`public and`,
+    conditions: since === undefined ? undefined : isChangedSince(since),
+    isSelective: since !== undefined,
     optional: "random_series",
     fields: sql`
       id, first_name, coalesce(last_name, '') as last_name ${fieldsOf(include)}, ${imageUrl(sql`image`)} as image, gender,

@@ -5,7 +5,15 @@ import type { ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
-import { catalogueOrders, countByLetter, countOf, isAmong, letterOf, pageOfFound } from "./fragments/lists.ts";
+import {
+  catalogueOrders,
+  countByLetter,
+  countOf,
+  isAmong,
+  isChangedSince,
+  letterOf,
+  pageOfFound,
+} from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
@@ -16,6 +24,7 @@ export function list({
   search,
   letter,
   ids,
+  "changed-since": since,
   include,
   order = "added-asc",
 }: Filters<typeof listPublishers>): ListQuery {
@@ -28,10 +37,11 @@ export function list({
       where ${letter === undefined ? sql`true` : sql`letter = ${letterOf(letter)}`} and ${condition}
         ${ids === undefined ? sql`` : sql`and ${isAmong(ids)}`}
         ${client === undefined ? sql`` : sql`and scope in (0, ${client}::bigint)`}
+        ${isChangedSince(since)}
     `,
-    sortInMemory: lookup !== "none" || letter !== undefined || ids !== undefined,
+    sortInMemory: lookup !== "none" || letter !== undefined || ids !== undefined || since !== undefined,
     max:
-      lookup === "none" && ids === undefined && client === undefined
+      lookup === "none" && ids === undefined && client === undefined && since === undefined
         ? countOf("publishers", sql`0`, letter)
         : sql`select count(*) from found`,
     page: (batch) => sql`

@@ -180,6 +180,28 @@ describe("The time of change", () => {
   });
 });
 
+describe.each(["contributors/list", "publishers/list"] as const)("The list %s", (list) => {
+  it("returns 200 with the records that have been changed since then, and their number", async () => {
+    const [table, make] = lists[list];
+    await stack.sql`delete from ${identifier(table)}`;
+    const ids = [(await make()).id, (await make()).id, (await make()).id];
+    await age(table);
+    const second = recordsIn(await get(list, { include: "changed", order: "changed-asc" }))[1];
+
+    const query = { "changed-since": `${second?.changed}`, order: "changed-asc" };
+    expect(await idsOf(list, query)).toEqual(ids.toReversed().slice(1));
+    expect(await get(list, { ...query, limit: 1 })).toMatchObject({ max: 2, from: 0, to: 1 });
+    expect(await idsOf(list, { "changed-since": "2026-01-01T02:00:00+02:00" })).toEqual([]);
+  });
+
+  it.each(["2026", "2026-11-20", "2026-11-20T10:15:00", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59-10:00", "now"])(
+    "returns 400 for what is no time with an offset: %s",
+    async (since) => {
+      expect(await get(list, { "changed-since": since })).toEqual(invalidParameter("changed-since"));
+    },
+  );
+});
+
 describe("GET /admin-users", () => {
   it("returns 200 with the users of a role by the time of change, and by id", async () => {
     const role = await aRole(stack.sql);

@@ -1,4 +1,4 @@
-import sql, { type Sql } from "sql-template-tag";
+import sql, { empty, type Sql } from "sql-template-tag";
 import type { Batch, Cursor } from "../../data-api/list.ts";
 import { records } from "./json.ts";
 
@@ -48,6 +48,10 @@ export const catalogueOrders = {
 /** A condition for the records with these ids, if a request names any. */
 export const isAmong = (ids: string | undefined, id = sql`id`): Sql =>
   ids === undefined ? sql`true` : sql`${id} = any(cast(string_to_array(${ids}::text, ',') as bigint[]))`;
+
+/** A condition for records that have been changed since then, or later; `and` first. */
+export const isChangedSince = (instant: string | undefined): Sql =>
+  instant === undefined ? empty : sql`and changed_at >= ${instant}::timestamptz`;
 
 /** The letter under which records are listed that begin as this text does. */
 export const letterOf = (text: string): Sql => sql`left(sort_key(${text}::text), 1)`;
