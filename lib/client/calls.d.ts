@@ -118,7 +118,7 @@ export interface Reads<Include = undefined> {
   "/series": Endpoint<
     "Lists the series of a client. Needs no permission.",
     { query: ListSeriesQuery },
-    WorkList<Include>,
+    SeriesList<Include>,
     PublicErrors<keyof ListSeriesQuery>
   >;
   "/series/letters": Endpoint<
@@ -451,7 +451,7 @@ export interface ListContributorsQuery extends PageQuery {
   letter?: string;
   /** Only records with one of these ids, separated by commas; at most 200. */
   ids?: string;
-  /** Beyond the interface:  */
+  /** Only records that have been changed since then. */
   "changed-since"?: string;
   /** Reserved; not used yet. */
   lang?: string;
@@ -500,7 +500,7 @@ export interface ListPublishersQuery extends PageQuery {
   letter?: string;
   /** Only records with one of these ids, separated by commas; at most 200. */
   ids?: string;
-  /** Beyond the interface:  */
+  /** Only records that have been changed since then. */
   "changed-since"?: string;
   /** Reserved; not used yet. */
   lang?: string;
@@ -1028,6 +1028,30 @@ export interface SeriesDescription {
   language_code?: string;
 }
 
+export interface SeriesList<Include = undefined> extends Page {
+  series: With<SeriesListItem, Include>[];
+}
+
+export interface SeriesListItem {
+  id: number;
+  name: string;
+  /** Its name in addresses. */
+  slug: string;
+  type: string;
+  origin: string;
+  /** Its name in the requested language; else in English, else the name. */
+  alias: string;
+  /** Likewise; else any, or empty. */
+  description: string;
+  tags: Tag[];
+  /** Only with `include=language_code`: the BCP 47 tag of the alias's language; empty if not known. */
+  language_code?: string;
+  /** Only with `include=language_code`: the BCP 47 tag of the description's language; empty if not known. */
+  description_language_code?: string;
+  /** The one that stands for the work: the first with a cover. */
+  volume?: Volume;
+}
+
 export interface SeriesPublisher {
   id: number;
   name: string;
@@ -1184,7 +1208,7 @@ export interface Work {
 }
 
 export interface WorkList<Include = undefined> extends Page {
-  series: With<Work, Include>[];
+  works: With<Work, Include>[];
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   order,
   page,
   pathId,
+  queryId,
   recordOrders,
   requiredShortText,
   search,
@@ -33,7 +34,7 @@ export const listRoles = declare("GET /admin-roles", {
     ...page,
     search,
     ids,
-    permission: z.optional(pathId),
+    permission: z.optional(queryId),
   },
   response: { list: "RoleListItem" },
 });

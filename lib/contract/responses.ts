@@ -267,6 +267,7 @@ const work = {
 };
 
 export const Work = z.strictObject(work);
+export const SeriesListItem = z.strictObject(work);
 
 export const SeriesAlias = z.strictObject({
   id,

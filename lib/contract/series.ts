@@ -16,7 +16,7 @@ export const listSeries = declare("GET /series", {
     user_lang: userLanguage,
   },
   extensionQuery: { letter, include: include("language_code") },
-  response: { list: "Work", field: "series" },
+  response: { list: "SeriesListItem", field: "series" },
   tags: ["series"],
 });
 

@@ -30,7 +30,7 @@ export function list({ order, include, search, ids, permission }: Filters<typeof
   };
 }
 
-const gives = (permission: number | null): Sql => sql`
+const gives = (permission: number): Sql => sql`
   id in (select role_id from role_permissions where permission_id = ${permission}::bigint)
 `;
 

@@ -37,6 +37,9 @@ describe("The OpenAPI document", () => {
     }
     for (const { response } of endpoints)
       if ("list" in response) expect(read.components.schemas).toHaveProperty(listName(response.list));
+    for (const { response } of endpoints)
+      if ("list" in response && response.field)
+        expect(read.components.schemas[listName(response.list)].properties).toHaveProperty(response.field);
     const problems = schemasIn(read).filter(({ type, format, enum: values, maximum, anyOf, additionalProperties }) => {
       const isLarge = type === "integer" && !values && (maximum === undefined || Number(maximum) > 2 ** 31);
       const isUnion = Array.isArray(anyOf) && !(anyOf.length === 2 && anyOf[1].type === "null");

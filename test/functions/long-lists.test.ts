@@ -10,7 +10,7 @@ import contributorsEvent from "../../events/contributors/list.json" with { type:
 import { endpointPath, isPublic } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { useAdministrator } from "../support/callers.ts";
-import { aContributor, addLongContributors, aPublisher } from "../support/catalogue.ts";
+import { aContributor, addLongContributors, aPublisher, aSeries } from "../support/catalogue.ts";
 import type { Sql } from "../support/database.ts";
 import { envelope } from "../support/envelope.ts";
 import { anAdministrator, aUser } from "../support/people.ts";
@@ -214,6 +214,7 @@ describe("A long list", () => {
     beforeAll(async () => {
       await aContributor(stack.sql, { slug: "read" });
       await aPublisher(stack.sql, { slug: "read" });
+      await aSeries(stack.sql, {}, { slug: "read" });
     });
 
     const sendAll = () =>

@@ -37,6 +37,7 @@ const meanings: Readonly<Record<string, string>> = {
     "The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in itself.",
   order: "The order of the records.",
   include: "further fields to show, separated by commas.",
+  "changed-since": "only records that have been changed since then.",
   ids: "only records with one of these ids, separated by commas; at most 200.",
   permission: "only roles that give the permission of this id.",
   website: "only contributors with a link, or without one.",
@@ -156,6 +157,7 @@ const rankOf = ({ name, required }: { readonly name: string; readonly required: 
 
 /** Values of parameters that a sample event leaves out. */
 const usualSamples: Readonly<Record<string, string>> = {
+  "changed-since": "2026-11-20T10:15:00Z",
   client: "1",
   ids: "1,2,3",
   lang: "English",
@@ -163,6 +165,7 @@ const usualSamples: Readonly<Record<string, string>> = {
   permission: "1",
   role: "2",
   search: "a",
+  type: "author",
 };
 
 /** Of words the first, or all of them with commas between them. */

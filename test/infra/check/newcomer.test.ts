@@ -36,7 +36,7 @@ describe("A new table of elements of contributors", () => {
     expect(await problems(unrecorded)).toEqual([
       expect.stringContaining("The table contributor_awards leads to contributors, but is not in history_tables()"),
     ]);
-    const row = "('volumes', 'series', 'volume', null, '{series}', '{}', null)";
+    const row = "('volumes', 'series', 'volume', null, '{series-, series}', '{}', null)";
     const award = "('contributor_awards', 'contributor', 'award', null, '{contributor-}', '{}', null)";
     await edit("history_tables", row, `${row},\n${award}`);
     expect(await problems(unrecorded)).toEqual([]);
