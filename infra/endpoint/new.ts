@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
-import { endpointPath, routesOf } from "../../lib/contract/declare.ts";
+import { endpointPath, routesOf, wholeSegment } from "../../lib/contract/declare.ts";
 import { endpointAt, endpoints } from "../../lib/contract/endpoints.ts";
 import { newCommand, runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
@@ -87,9 +87,20 @@ export async function copyEndpoint(root: string, input: NewEndpoint): Promise<st
   return [...texts.keys(), "lib/changes/each-change.sql"];
 }
 
+/** First segments that something else serves: the edge, the local service, and API Gateway for its health checks. */
+const reserved: Readonly<Record<string, string>> = {
+  [wholeSegment.slice(1)]: "the edge for whole lists",
+  docs: "the local service for the reference",
+  images: "the local service for images",
+  ping: "API Gateway",
+  sping: "API Gateway",
+};
+
 /** @throws {UsageError} if the sibling cannot be copied, or the endpoint exists */
 function expectNew({ method, path, like }: NewEndpoint) {
   if (!/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path)) throw new UsageError(`${path} is no path of an endpoint`);
+  const [, first = ""] = path.split("/");
+  if (reserved[first]) throw new UsageError(`/${first} is reserved by ${reserved[first]}`);
   const sibling = endpointAt(like);
   if (!sibling) throw new UsageError(`There is no endpoint ${like} to copy`);
   if (method !== sibling.method) throw new UsageError(`${like} is a ${sibling.method}, not a ${method}`);

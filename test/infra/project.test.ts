@@ -231,6 +231,8 @@ describe("npm run new", () => {
     ],
     ["publishers/list is a GET, not a POST", "POST /publishers/all --like publishers/list"],
     ["The path of publisher/slug has {slug}", "GET /publishers/one/{id} --like publisher/slug"],
+    ["/whole is reserved by the edge for whole lists", "GET /whole/series --like publishers/list"],
+    ["/ping is reserved by API Gateway", "GET /ping --like publisher/random"],
     ["There is functions/publishers/list.ts already", "GET /publishers/list --like publishers/list"],
     ["GET /admin-roles/{id} exists already, as admin-roles/list", "GET /admin-roles/{id} --like admin-roles/id"],
   ])("refuses what cannot be copied: %s", async (reason, words) => {
