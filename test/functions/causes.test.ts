@@ -170,8 +170,8 @@ it("A request that prefers strict handling is 400 for each name that the endpoin
   const search = await send("GET", "/contributors?client=1&serach=tezuka&page=2&page=3", { headers: strict });
   expect(search).toMatchObject({ body: invalidParameter("serach"), applied: "handling=strict" });
   expect(search.faults).toEqual({ serach: { reason: "undeclared" }, page: { reason: "undeclared" } });
-  expect(await send("GET", "/admin-roles?search=", { headers: strict })).toMatchObject({
-    body: invalidParameter("search"),
+  expect(await send("GET", "/admin-roles?serach=", { headers: strict })).toMatchObject({
+    body: invalidParameter("serach"),
   });
   expect(await edit({ firstname: "x" }, patch)).toMatchObject({ body: invalidParameter("firstname") });
   const whole = await edit({ firstname: "x" });
