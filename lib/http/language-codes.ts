@@ -5,4 +5,7 @@ import { languageCode } from "../contract/languages.ts";
  * field can have a quotation mark without a backslash before it and a colon behind it.
  */
 export const withLanguageCodes = (json: string): string =>
-  json.replaceAll(/(?<=language_code":)"(?:[^"\\]|\\.)*"/g, (name) => JSON.stringify(languageCode(JSON.parse(name))));
+  json.replaceAll(
+    /(language_code":)("(?:[^"\\]|\\.)*")/g,
+    (_, field, name) => field + JSON.stringify(languageCode(JSON.parse(name))),
+  );
