@@ -30,6 +30,7 @@ export function list({
 }: Filters<typeof listPublishers>): ListQuery {
   const { column, by } = catalogueOrders[order];
   const { lookup, condition } = searchPlan(search, keysOf(sql`publishers`));
+  const isSelective = lookup !== "none" || ids !== undefined || since !== undefined;
   return {
     found: sql`
       select *, ${column} as key
@@ -39,11 +40,8 @@ export function list({
         ${client === undefined ? sql`` : sql`and scope in (0, ${client}::bigint)`}
         ${isChangedSince(since)}
     `,
-    sortInMemory: lookup !== "none" || letter !== undefined || ids !== undefined || since !== undefined,
-    max:
-      lookup === "none" && ids === undefined && client === undefined && since === undefined
-        ? countOf("publishers", sql`0`, letter)
-        : sql`select count(*) from found`,
+    sortInMemory: isSelective || letter !== undefined,
+    max: isSelective || client !== undefined ? sql`select count(*) from found` : countOf("publishers", sql`0`, letter),
     page: (batch) => sql`
       select
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,

@@ -4,7 +4,7 @@ import type { getSeries, listSeries } from "../contract/series.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
-import { catalogueOrders, countByLetter, countOf, countOfType, pageOf } from "./fragments/lists.ts";
+import { catalogueOrders, countByLetter, countOf, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { foundByIndex, foundInOrder, hasLetter } from "./fragments/scopes.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
@@ -54,7 +54,7 @@ function countOfAll({
   const scopes = sql`0, ${client}::bigint`;
   if (search !== undefined || tag !== undefined) return undefined;
   if (type === undefined) return countOf("series", scopes, letter);
-  return letter === undefined ? countOfType("series", scopes, type) : undefined;
+  return letter === undefined ? countOf(`series of type ${type}`, scopes) : undefined;
 }
 
 const hasTag = (tag: string): Sql => sql`

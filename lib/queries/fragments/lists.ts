@@ -65,13 +65,6 @@ export const countOf = (subject: string, scopes: Sql, letter?: string): Sql => s
     and scope in (${scopes})
 `;
 
-/** The number of records of a type in these scopes, which triggers count. */
-export const countOfType = (subject: string, scopes: Sql, type: string): Sql => sql`
-  select coalesce(sum(total), 0)::bigint
-  from counters
-  where subject = concat(${subject}::text, ' of type ', ${type}::text) and scope in (${scopes})
-`;
-
 /** The number of records by letter, in the order of their sort keys. */
 export const countByLetter = (subject: string, scopes: Sql, tag: string): Sql => sql`
   select
