@@ -8,16 +8,16 @@ import * as z from "zod/mini";
 import { plural } from "../../lib/operators/plural.ts";
 import { newCommand, runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
-import { resultOf } from "./invoke.ts";
+import { dataOption, resultOf, stageOption, urlOption } from "./invoke.ts";
 import { transferBucket } from "./transfer-bucket.ts";
 
 export const command = newCommand("npm run export")
   .description("Exports the catalogue, as lines of JSON.")
   .option("--client <id>", "what belongs to this client's website, by its id; default: everything")
-  .option("--stage <name>", "a deployed stage; default: the service that npm start runs")
+  .addOption(stageOption)
   .option("--out <file>", "write to this file, which is there when it is complete; default: standard output")
-  .option("--url <url>", "where the local service runs; default: http://localhost:3000")
-  .option("--data <directory>", "the directory of its data; default: .local");
+  .addOption(urlOption)
+  .addOption(dataOption);
 
 const resultSchema = z.object({
   target: z.string(),

@@ -8,7 +8,16 @@ import { type ImportReport, importReport } from "../../lib/operators/transfer/im
 import { newCommand, runCommand } from "../command/command.ts";
 import { eventOf } from "../command/event.ts";
 import { print } from "../command/print.ts";
-import { expectAgreement, leavesSomething, resultOf, targetOf } from "./invoke.ts";
+import {
+  dataOption,
+  expectAgreement,
+  leavesSomething,
+  resultOf,
+  stageOption,
+  targetOf,
+  urlOption,
+  yesOption,
+} from "./invoke.ts";
 import { resultInWords } from "./results-in-words.ts";
 import { transferBucket } from "./transfer-bucket.ts";
 
@@ -22,10 +31,10 @@ export const command = newCommand("npm run import")
   .option("--dry-run", "show what would happen, and change nothing")
   .option("--reason <text>", "of the import, for the ledger")
   .option("--by <name>", "your name, for the ledger")
-  .option("--stage <name>", "a deployed stage; default: the service that npm start runs")
-  .option("--yes", "change a protected stage without asking")
-  .option("--url <url>", "where the local service runs; default: http://localhost:3000")
-  .option("--data <directory>", "the directory of its data; default: .local");
+  .addOption(stageOption)
+  .addOption(yesOption)
+  .addOption(urlOption)
+  .addOption(dataOption);
 
 const path = "ops/import";
 /** So long does the function work between two reports. */

@@ -1,4 +1,5 @@
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
+import { Option } from "@commander-js/extra-typings";
 import * as z from "zod/mini";
 import { endpointAt } from "../../lib/contract/endpoints.ts";
 import { isOperatorEndpoint } from "../../lib/operators/payloads.ts";
@@ -15,6 +16,12 @@ import { aliasName } from "./released-functions.ts";
 import { resultInWords } from "./results-in-words.ts";
 import { deployedFunction, stageNamed } from "./stage.ts";
 
+/** Options of the commands that call a function, here or on a stage. */
+export const stageOption = new Option("--stage <name>", "a deployed stage; default: the service that npm start runs");
+export const yesOption = new Option("--yes", "change a protected stage without asking");
+export const urlOption = new Option("--url <url>", "where the local service runs; default: http://localhost:3000");
+export const dataOption = new Option("--data <directory>", "the directory of its data; default: .local");
+
 export const command = newCommand("npm run invoke")
   .description(
     "Invokes a function, and prints its result. It ends with 1 if the function failed, or if it refused or left " +
@@ -26,12 +33,12 @@ export const command = newCommand("npm run invoke")
     "JSON, or a file with it; without it the function's sample is sent. Of an operators' function it is the event, of " +
       "an endpoint path, query, body and as (a token), which replace those of the sample, or an event of API Gateway",
   )
-  .option("--stage <name>", "a deployed stage; default: the service that npm start runs")
-  .option("--yes", "change a protected stage without asking")
+  .addOption(stageOption)
+  .addOption(yesOption)
   .option("--token-from <source>", "environment variable, or else file, with the refresh token to send to an endpoint")
   .option("--json", "print results as they are, also those that would be in words")
-  .option("--url <url>", "where the local service runs; default: http://localhost:3000")
-  .option("--data <directory>", "the directory of its data; default: .local");
+  .addOption(urlOption)
+  .addOption(dataOption);
 
 const { id: account, region } = settings.account;
 
