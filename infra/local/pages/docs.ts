@@ -11,7 +11,7 @@ import { compressions } from "./compression.ts";
  */
 export function docs(signIn: ReferenceOptions["signIn"], origin?: string): PageHandler {
   const base = "/docs/";
-  const html = referencePage({ base, signIn, api: "'self'" });
+  const page = compressions(Buffer.from(referencePage({ base, signIn, api: "'self'" })));
   const script = compressions(readFileSync(scalarFile));
   return async (request, response) => {
     const { method, url = "", headers } = request;
@@ -23,7 +23,7 @@ export function docs(signIn: ReferenceOptions["signIn"], origin?: string): PageH
       response.writeHead(302, { Location: `${origin}/docs` }).end();
     else if (path === "/docs") {
       response.setHeader("Content-Security-Policy", "frame-ancestors 'none'");
-      await send("text/html; charset=utf-8", html);
+      await sendFile(request, response, "text/html; charset=utf-8", page);
     } else if (path === "/docs/openapi.json") await send("application/json", filesOf()["openapi.json"]);
     else if (path === "/docs/guide.md") await send("text/markdown; charset=utf-8", filesOf()["guide.md"]);
     else if (path === "/llms.txt") await send("text/plain; charset=utf-8", filesOf()["llms.txt"]);
