@@ -44,9 +44,9 @@ create function expect_own_records(records jsonb, client bigint) returns void la
   end
 $$;
 
--- Writes lines as if nothing were wrong. If the database refuses them, each sixteenth is written by itself, and then
--- each line, which is refused by what the database says of it. A violation that a function raises has no constraint,
--- and says its reason itself.
+-- Writes lines as if nothing were wrong. If the database refuses them, they are written in parts (of as many lines as
+-- there are parts), and then a refused part line by line. A line is refused by what the database says of it. A
+-- violation that a function raises has no constraint, and says its reason itself.
 create function import_lines(lines import_line[], client bigint) returns setof import_outcome language plpgsql as $$
   declare
     records jsonb = imported_records(lines, client);
@@ -56,6 +56,7 @@ create function import_lines(lines import_line[], client bigint) returns setof i
     refusing_column text;
     reason text;
     part import_line[];
+    part_size bigint = case when cardinality(lines) > 16 then ceil(sqrt(cardinality(lines))) else 1 end;
   begin
     perform lock_contributors(records);
     if are_independent(lines, records) then
@@ -86,11 +87,11 @@ create function import_lines(lines import_line[], client bigint) returns setof i
     for part in
       select array_agg(line order by number)
       from (
-        select line, number, (row_number() over (order by number) - 1) / ((cardinality(lines) + 15) / 16) as sixteenth
+        select line, number, (row_number() over (order by number) - 1) / part_size as part_number
         from unnest(lines) as line
       ) as numbered
-      group by sixteenth
-      order by sixteenth
+      group by part_number
+      order by part_number
     loop
       return query select * from import_lines(part, client);
     end loop;

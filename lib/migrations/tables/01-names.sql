@@ -345,6 +345,7 @@ create procedure keep_alias_keys(table_name text, owner_table text, owner_column
           as $$
             declare
               ids bigint[] = '{}';
+              keys text[];
             begin
               if tg_op <> 'INSERT' then
                 ids = array(select %4$I from removed);
@@ -356,14 +357,21 @@ create procedure keep_alias_keys(table_name text, owner_table text, owner_column
                 return null;
               end if;
               perform from %3$I where id = any(ids) order by id for no key update;
-              update %3$I as record
-              set alias_keys = latest.keys
-              from (
-                select owner.id, coalesce(string_agg(search_key(%5$I), chr(10) order by alias.id), '') as keys
-                from (select distinct unnest(ids) as id) as owner left join %2$I as alias on alias.%4$I = owner.id
-                group by owner.id
-              ) as latest
-              where record.id = latest.id and record.alias_keys <> latest.keys;
+              select array_agg(latest.id), array_agg(latest.keys) into ids, keys
+              from
+                (
+                  select owner.id, coalesce(string_agg(search_key(%5$I), chr(10) order by alias.id), '') as keys
+                  from (select distinct unnest(ids) as id) as owner left join %2$I as alias on alias.%4$I = owner.id
+                  group by owner.id
+                ) as latest
+                join %3$I as record using (id)
+              where record.alias_keys <> latest.keys;
+              if ids is not null then
+                update %3$I as record
+                set alias_keys = latest.keys
+                from unnest(ids, keys) as latest (id, keys)
+                where record.id = latest.id;
+              end if;
               return null;
             end
           $$
@@ -416,7 +424,9 @@ create procedure keep_changed_at(owner_table text, owner_column text, element_ta
                 return null;
               end if;
               perform from %2$I where id = any(ids) and changed_at <> now() order by id for no key update;
-              update %2$I set changed_at = now() where id = any(ids) and changed_at <> now();
+              if found then
+                update %2$I set changed_at = now() where id = any(ids) and changed_at <> now();
+              end if;
               return null;
             end
           $$

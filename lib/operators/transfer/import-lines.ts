@@ -76,7 +76,7 @@ export interface Batch {
 }
 
 /** Who edits a contributor of a batch waits until it is done. */
-const batchLines = 250;
+const batchLines = 125;
 const batchBytes = 512 * 1024;
 
 /**

@@ -6,7 +6,7 @@ import { latestChange, undo } from "../../support/undo.ts";
 
 const stack = useStack();
 
-const people = Array.from({ length: 600 }, (_, number) => ({
+const people = Array.from({ length: 300 }, (_, number) => ({
   kind: "contributor",
   externalId: `c${number}`,
   first_name: `Number ${number}`,
@@ -24,21 +24,21 @@ beforeEach(() => stack.sql`truncate contributors, imports, changes, history, cou
 describe("An import of several batches", () => {
   it("is taken back by any of its changes, but for what has changed since, and not with the file's next import", async () => {
     await importing(people);
-    await stack.sql`update contributors set gender = 'edited' where external_id = 'c300'`;
+    await stack.sql`update contributors set gender = 'edited' where external_id = 'c150'`;
     const editing = await latestChange(stack.sql);
     await importing(people);
     const [again = 0, third = 0, second = 0, first = 0] = await importChanges();
 
     expect(await undo(stack, { import: again })).toMatchObject({ undone: [{ change: again }], isDone: true });
     expect(await stack.sql`select external_id from contributors where gender = 'edited'`).toEqual([
-      { external_id: "c300" },
+      { external_id: "c150" },
     ]);
 
     const result = await undo(stack, { import: second });
     expect(result).toMatchObject({ undone: [{ change: third, what: [] }, { change: first }], isDone: true });
     const differing = [{ now: { gender: "edited" }, later: { change: editing } }];
     expect(result.refused).toMatchObject([{ change: second, differing }]);
-    expect(await count()).toBe(250);
+    expect(await count()).toBe(125);
     expect(await undo(stack, { change: editing })).toMatchObject({ undone: [{ change: editing }] });
     expect(await undo(stack, { import: first })).toMatchObject({ undone: [{ change: second }] });
     expect(await count()).toBe(0);
@@ -52,11 +52,11 @@ describe("An import of several batches", () => {
     const tried = await undo(stack, { import: changes[1], dryRun: true });
 
     expect(tried).toMatchObject({ undone: changes.map((change) => ({ change })), refused: [], isDone: true });
-    expect(await count()).toBe(600);
+    expect(await count()).toBe(300);
   });
 
   it("is ended, says so, and is taken back with the batch that was under way; the same file begins anew", async () => {
-    await stack.sql`insert into contributors (first_name, slug, external_id) values ('Last', 'last', 'c550')`;
+    await stack.sql`insert into contributors (first_name, slug, external_id) values ('Last', 'last', 'c275')`;
     const lines = [
       ...people,
       ...people.map((line) => ({ ...line, externalId: `d${line.externalId}`, last_name: "B" })),
@@ -69,7 +69,7 @@ describe("An import of several batches", () => {
       return rows.length > 0;
     };
     const runs = await stack.sql.begin(async (tx) => {
-      await tx`select from contributors where external_id = 'c550' for update`;
+      await tx`select from contributors where external_id = 'c275' for update`;
       const ended = importing(lines);
       await vi.waitUntil(() => waiting("relation is null"), { timeout: 60_000 });
       const undoing = undo(stack, { import: (await importChanges())[0] });
@@ -80,7 +80,7 @@ describe("An import of several batches", () => {
     await expect(runs.ended).rejects.toThrow("ops-undo has taken this import back");
     expect(await runs.undoing).toMatchObject({ undone: [{}, {}, {}], refused: [], isDone: true });
     expect(await stack.sql`select first_name from contributors`).toEqual([{ first_name: "Last" }]);
-    expect(await importing(lines)).toMatchObject({ added: 1_199, isDone: true });
+    expect(await importing(lines)).toMatchObject({ added: 599, isDone: true });
   });
 });
 
