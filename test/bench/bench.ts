@@ -3,6 +3,7 @@ import { newCommand, runCommand } from "../../infra/command/command.ts";
 import { compareCheckouts, compareWithFloor } from "./compare.ts";
 import { faults } from "./faults.ts";
 import { growth } from "./growth.ts";
+import { history } from "./history.ts";
 import { keeps, print, type Row } from "./measure.ts";
 import { withStage } from "./stage.ts";
 
@@ -10,6 +11,7 @@ type Chapter = readonly [title: string, measure: (checkout: string) => Promise<R
 
 const chapters: Readonly<Record<string, Chapter>> = {
   growth: ["Growth a hundredfold: p50 at a million records, compared with 10,000", () => withStage(growth)],
+  history: ["Growth a hundredfold of the history: what operators do with two million rows", () => withStage(history)],
   http: ["Requests a second of the service, compared with node:http and the same statements", compareWithFloor],
   faults: ["Writes while calls to the Data API fail: none is lost, none is done twice", () => withStage(faults)],
   checkout: ["Lists and slugs, compared with another checkout", compareCheckouts],
