@@ -298,9 +298,9 @@ create function undo_error(change changes) returns text language sql stable as $
       then 'It changed nothing that can be undone, or what it did is forgotten'
     else coalesce(
       (
-        select format('It touched %s rows, and a call can undo %s', to_char(sum(count), 'FM999,999,999'), '60,000')
+        select format('It touched %s rows, and a call can undo %s', to_char(sum(count), 'FM999,999,999'), '20,000')
         from (select jsonb_array_length(keys) as count from history where change_id = change.id) as counted
-        having sum(count) > 60000
+        having sum(count) > 20000
       ),
       lost_place(change.id),
       (

@@ -6,8 +6,8 @@ import { median, type Row, timed } from "./measure.ts";
 import type { Stage } from "./stage.ts";
 
 const editsOfDay = 100;
-/** How many changes one run of ops-tidy deletes. */
-const deletedAtOnce = 1_000;
+/** How many changes a run of ops-tidy deletes. */
+const deletedAtOnce = 400;
 
 interface Measured {
   readonly what: string;
@@ -49,14 +49,14 @@ async function measured(stage: Stage, contributors: number): Promise<Measured[]>
     const old = await latestChange(sql);
     await sql.query("vacuum analyze");
     const [id = 0] = await values(sql`select owners[1] from history where change_id = ${old}::bigint limit 1`);
-    const ages = [480, 460];
+    const ages = [480, 460, 440, 420];
     return [
       await measure("list-changes, the newest 50", 9, async () => ["ops-list-changes", { limit: 50 }]),
       await measure("list-changes of a record", 9, async () => ["ops-list-changes", { record: `contributor/${id}` }]),
       await measure("undo of an edit", 9, async () => ["ops-undo", { change: await edit(sql, id) }]),
       await measure("undo that is refused", 9, async () => ["ops-undo", { change: old }]),
       await measure(`undo of a day of ${editsOfDay} edits`, 2, async () => ["ops-undo", await editForADay(sql)]),
-      await measure(`tidy of ${deletedAtOnce} changes`, 1, async () => ["ops-tidy", { days: ages.shift() }]),
+      await measure(`tidy of ${deletedAtOnce} changes`, 3, async () => ["ops-tidy", { days: ages.shift() }]),
     ];
   } finally {
     await sql.end();
@@ -74,7 +74,7 @@ const done = z.object({ result: z.object({ isDone: z.optional(z.boolean()) }) })
 
 /**
  * Adds an edit of each contributor, with ten rows, one of which is another one by now. The first changes are so old that
- * two runs of ops-tidy delete a thousand of them each.
+ * four runs of ops-tidy delete some of them each.
  */
 const addHistory = (sql: Sql, contributors: number): Promise<unknown> =>
   sql`

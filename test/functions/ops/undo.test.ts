@@ -334,10 +334,10 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     `;
     return [deletion, `Role ${role.id} would have 501 permissions, and can have 500`];
   },
-  "what touched more than 60,000 rows": async () => {
-    const id = await bySql("insert into tags (name) select 'Many ' || number from generate_series(1, 60001) as number");
+  "what touched more than 20,000 rows": async () => {
+    const id = await bySql("insert into tags (name) select 'Many ' || number from generate_series(1, 20001) as number");
     await bySql("delete from tags where name like 'Many %'");
-    return [id, "It touched 60,001 rows, and a call can undo 60,000"];
+    return [id, "It touched 20,001 rows, and a call can undo 20,000"];
   },
   "a former value whose column is gone": async () => {
     await stack.sql`alter table tags add column mood text`;
