@@ -6,6 +6,8 @@ const sharedFunctions = [
   "authority",
   "begin_request",
   "rows",
+  "limits",
+  "described_change",
   "constraint_sentence",
   "contributor_elements",
   "images",

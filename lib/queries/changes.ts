@@ -16,7 +16,7 @@ export interface Filters {
 }
 
 /**
- * The ledger, newest first, with what each change did to rows (lib/changes/rows.sql).
+ * The ledger, newest first, with what each change did to rows (lib/changes/described-change.sql).
  * @param isSelected with the first rows of a change of many records, too
  */
 export const list = (filters: Filters, isSelected: boolean): ListQuery => ({

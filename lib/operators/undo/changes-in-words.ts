@@ -3,7 +3,7 @@ import { excerpt, excerpts } from "./excerpts.ts";
 
 const values = z.nullable(z.record(z.string(), z.unknown()));
 
-/** What a change did to a row of a table (lib/changes/rows.sql). */
+/** What a change did to a row of a table (lib/changes/described-change.sql). */
 export const changedRow = z.object({
   /** `contributor/5` */
   record: z.string(),
