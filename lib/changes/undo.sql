@@ -126,7 +126,10 @@ create function differences(undone_id bigint, rows differing_row[]) returns json
     from changed_rows as row join listed using (table_name, key) join changes on changes.id = change_id
     where
       change_id > undone_id
-      and owners && array(select owner from listed)
+      -- A row that was deleted may be another record's by now.
+      and owners && array(
+        select unnest(array[owner, cast(current ->> owner_column as bigint)]) from listed
+      )
       and transaction <> pg_current_xact_id()
       and (columns is null or before is null or after is null or after ?| (columns || owner_column))
     group by table_name, row.key

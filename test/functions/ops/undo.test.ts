@@ -188,6 +188,14 @@ const differing: Readonly<Record<string, () => Promise<readonly [change: number,
     const later = await bySql(insertion, id, slug);
     return [deletion, [`contributor/${id}`, undefined, {}, later]];
   },
+  "a former slug that leads to another record now": async () => {
+    const [contributor, another] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    const leading = "insert into former_slugs (slug, contributor_id) values ('before', $1)";
+    await bySql(leading, contributor.id);
+    const deletion = await remove("contributor", contributor);
+    const later = await bySql(leading, another.id);
+    return [deletion, [`contributor/${contributor.id}`, "former slug before", {}, later]];
+  },
 };
 
 /** Each makes a change, and returns the rows that others have added since and that would go with its rows. */
