@@ -13,7 +13,7 @@ import {
 } from "../../contract/parameters.ts";
 import { slugOf } from "../../contract/slug.ts";
 import type { Column } from "../../queries/catalogue.ts";
-import { quotation } from "../undo/excerpts.ts";
+import { quotation } from "../quotation.ts";
 import { columnsOf, expectationOf, type Meaning, meaning, schemaIn, tableOf } from "./catalogue-fields.ts";
 
 /*

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { excerpt, excerpts } from "./excerpts.ts";
+import { quotation } from "../quotation.ts";
 
 const values = z.nullable(z.record(z.string(), z.unknown()));
 
@@ -116,15 +116,12 @@ function rowInWords(row: ChangedRow, nameOf: NameOf): readonly string[] {
   const value = (column: string, of: unknown) => valueInWords(of, references[column], nameOf);
   if (before && after) {
     const begin = noun === undefined ? "" : `${noun} ${keyInWords(key, value)}: `;
-    return Object.entries(after).map(([column, latter]) => {
-      const former = before[column];
-      const isText = typeof former === "string" && typeof latter === "string";
-      const change = isText ? excerpts(former, latter) : `${value(column, former)} → ${value(column, latter)}`;
-      return `${begin}${column} ${change}`;
-    });
+    return Object.entries(after).map(
+      ([column, now]) => `${begin}${column} ${value(column, before[column])} → ${value(column, now)}`,
+    );
   }
   if (noun === undefined) return [after ? "added" : "deleted"];
-  // Numbers in a key are ids and places, whereas texts say what the row is.
+  // Numbers in a key are ids and positions, whereas texts say what the row is.
   const texts = Object.entries(key).filter(([, content]) => typeof content === "string");
   const contents = [...texts, ...Object.entries(after ?? before ?? {})].filter(
     ([, content]) => content !== null && content !== "",
@@ -153,5 +150,12 @@ function valueInWords(value: unknown, kind: string | undefined, nameOf: NameOf):
     return name === undefined ? `${value}` : `${name} (${value})`;
   }
   if (typeof value === "boolean") return value ? "yes" : "no";
-  return typeof value === "string" ? excerpt(value) : JSON.stringify(value);
+  return typeof value === "string" ? textInWords(value) : JSON.stringify(value);
+}
+
+/** A text in quotes, or the beginning and the length of a long one. */
+function textInWords(text: string): string {
+  const beginning = quotation(text);
+  const length = beginning === text ? "" : ` (${[...text].length.toLocaleString("en")} characters)`;
+  return JSON.stringify(beginning) + length;
 }
