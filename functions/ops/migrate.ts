@@ -12,8 +12,8 @@ const reserveInMilliseconds = 60_000;
 
 /**
  * Brings the database up to date: roles, tables, the functions of this release, rights, and the permissions that the
- * service needs. Safe to run at any time. If a slow migration takes longer than the function may, it fails, and the next
- * run goes on watching. `setPasswords` sets the password of a role that cannot log in with its secret, and
+ * service needs. Safe to run at any time. If a slow migration takes longer than the function may, it fails; run it again
+ * when the migration has ended. `setPasswords` sets the password of a role that cannot log in with its secret, and
  * `closeOtherDatabases` is for a server that has no other service: only their owner may connect to them. With
  * `refuseEmpty` it changes nothing in a database that no migration has reached.
  */

@@ -43,9 +43,8 @@ function slowProblemsOf(path: string, text: string): string[] {
     if (Object.values(repeatable).some((pattern) => pattern.test(code))) return [];
     return [`${path}: a slow migration is one statement of these: ${Object.keys(repeatable).join(", ")}`];
   }
-  if (/\bindex concurrently\b/.test(code))
-    return [`${path}: "concurrently" without a first line such as "-- slow: 2 hours"`];
-  return /^-- slow\b/m.test(text) ? [`${path}: the first line is not as "-- slow: 2 hours"`] : [];
+  if (/\bindex concurrently\b/.test(code)) return [`${path}: "concurrently" without the first line "-- slow"`];
+  return /^-- slow\b/m.test(text) ? [`${path}: "-- slow" is not the first line`] : [];
 }
 
 if (import.meta.main) {

@@ -5,18 +5,17 @@ import type { Send } from "../data-api/transaction.ts";
 import history from "./history.sql";
 import { applyOnce, withMigrationLock } from "./migration-lock.ts";
 import { runScript, type Script } from "./script.ts";
-import { applySlowly, StillRunning, slowMark } from "./slow.ts";
+import { applySlowly, slowMark } from "./slow.ts";
 import type { Migration } from "./tables/all.ts";
 
 /**
  * Applies the missing migrations, each in one transaction with its row in the table of migrations, or slowly (slow.ts),
  * and then records the history of all tables. Of two runs at once the second waits for the first, and then has nothing
  * to do.
- * @param endBy until when slow ones are watched, by `performance.now()`
+ * @param endBy until when it waits for slow ones, by `performance.now()`
  * @returns the names of those applied now
  * @throws when the database has begun with other migrations, when an applied migration has been changed since, or when
- *   one fails; the message names the file
- * @throws {StillRunning} when a slow one has not ended in time
+ *   one fails, or is slow and has not ended in time; the message names the file
  */
 export async function migrate(migrations: readonly Migration[], endBy = Number.POSITIVE_INFINITY): Promise<string[]> {
   await withMigrationLock(async (send) => {
@@ -32,12 +31,11 @@ export async function migrate(migrations: readonly Migration[], endBy = Number.P
   const applied: string[] = [];
   for (const migration of migrations) {
     try {
-      const [, limit] = slowMark.exec(migration.text) ?? [];
-      const isNew = limit ? await applySlowly(migration, limit, endBy) : await applyAtOnce(migration);
+      const isSlow = slowMark.test(migration.text);
+      const isNew = isSlow ? await applySlowly(migration, endBy) : await applyAtOnce(migration);
       if (isNew) applied.push(migration.name);
     } catch (error) {
       const message = error instanceof Error ? error.message : error;
-      if (error instanceof StillRunning) throw new StillRunning(`Migration ${migration.name} ${message}`);
       throw new Error(`Migration ${migration.name} failed: ${message}`, { cause: error });
     }
   }

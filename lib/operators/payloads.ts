@@ -131,8 +131,6 @@ export const payloads = {
   }),
   "ops/migrate-on-deploy": z.looseObject({
     ...ofCloudFormation,
-    /** Which invocation for this request it is. The first one hands it on to the next. */
-    Invocation: z._default(z.int(), 1),
     /** Set by infra/stacks/database/migration.ts; CloudFormation makes all values text. */
     ResourceProperties: z.optional(z.looseObject({ MayBeEmpty: z.optional(z.literal("true")) })),
   }),

@@ -16,7 +16,7 @@ const postgresVersion = rds.AuroraPostgresEngineVersion.VER_18_6;
 /** Parameters that differ from Aurora's defaults; times are in milliseconds. */
 const parameters = {
   // The logins of functions have time-outs of their own (lib/migrations/roles.sql), and the Data API ends a statement
-  // after 45 s. Slow migrations, which go on, are watched and cancelled (lib/migrations/slow.ts).
+  // after 45 s. Slow migrations go on (lib/migrations/slow.ts).
   statement_timeout: "0",
   // The Data API rolls back an idle transaction after three minutes; this ends one that it does not roll back.
   idle_in_transaction_session_timeout: "240000",

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { CustomResource, Duration, Stack } from "aws-cdk-lib";
+import { CustomResource } from "aws-cdk-lib";
 import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { Construct, type IDependable } from "constructs";
 import { type FunctionProps, makeFunction } from "../shared/service-function.ts";
@@ -21,17 +21,11 @@ export interface MigrationProps extends Pick<FunctionProps, "prefix" | "packaged
  * @returns the function that runs them
  */
 export function addMigration(scope: Construct, { cluster, mayBeEmpty, database, ...props }: MigrationProps): Lambda {
-  const { packaged, prefix } = props;
-  // By its name, since the function itself depends on this right.
-  const itself = Stack.of(scope).formatArn({ service: "lambda", resource: `function:${prefix}-${packaged.name}` });
+  const { packaged } = props;
   const lambda = makeFunction(new Construct(scope, "Function"), {
     ...props,
     description: "Runs the migrations during a deployment",
-    resources: [
-      ownResource(cluster, packaged),
-      // An invocation hands its work on to another one.
-      { policies: { WatchOn: [{ actions: ["lambda:InvokeFunction"], resources: [itself] }] } },
-    ],
+    resources: [ownResource(cluster, packaged)],
     // A failed migration would fail again.
     retryAttempts: 0,
   });
@@ -44,8 +38,7 @@ export function addMigration(scope: Construct, { cluster, mayBeEmpty, database, 
       Cluster: cluster.arn,
       ...(mayBeEmpty ? { MayBeEmpty: true } : {}),
     },
-    // CloudFormation's maximum, for slow migrations.
-    serviceTimeout: Duration.hours(1),
+    serviceTimeout: props.timeout,
   });
   run.node.addDependency(database);
   return lambda;

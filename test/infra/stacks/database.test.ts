@@ -177,7 +177,7 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
     const instances = template.all("RDS::DBInstance").map((it) => it.id);
     expect(DependsOn).toEqual(expect.arrayContaining([cluster.id, ...instances]));
     expect(template.find(migration.ServiceToken).Properties.FunctionName).toBe(`${prefix}-ops-migrate-on-deploy`);
-    expect(migration).toMatchObject({ Code: expect.stringMatching(/^[0-9a-f]{64}$/), ServiceTimeout: "3600" });
+    expect(migration).toMatchObject({ Code: expect.stringMatching(/^[0-9a-f]{64}$/), ServiceTimeout: "900" });
     expect(templateText(migration.Cluster)).toContain(cluster.id);
     expect(migration).not.toHaveProperty("MayBeEmpty");
     expect(opened.map(({ Properties }) => Properties.FunctionName).sort()).toEqual(

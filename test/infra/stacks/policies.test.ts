@@ -144,7 +144,6 @@ describe.each(withFunctions)("Of the stack %s", (stack) => {
         ...readSecret("DATABASE_SECRET_ARN"),
         ...(more[name] ?? []).filter((each) => stage?.uploads || !each.includes("IMAGE_BUCKET")),
         ...(name === "ops-migrate-on-deploy" ? onSecrets("GetSecretValue") : []),
-        ...(name === "ops-migrate-on-deploy" ? [`lambda:InvokeFunction function:${lambda.FunctionName}`] : []),
         ...(edge && notifying.test(name)
           ? [`lambda:InvokeFunction function:colophon-${edge.name}-ops-invalidate:live`]
           : []),

@@ -2,10 +2,8 @@ import { randomUUID } from "node:crypto";
 import { createServer, request as sendRequest } from "node:http";
 import { json } from "node:stream/consumers";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
-import type { Context } from "aws-lambda";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from "vitest";
 import publishersList from "../../../events/publishers/list.json" with { type: "json" };
-import type { handler as Handler } from "../../../functions/ops/migrate-on-deploy.ts";
 import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
 import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import type { Fault } from "../../../infra/aws-local/test/data-api.ts";
@@ -13,7 +11,6 @@ import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
 import { settingsOf } from "../../../infra/local/stage/functions.ts";
 import { newSecrets, secretArns } from "../../../infra/local/stage/secrets.ts";
-import type { Migration } from "../../../lib/migrations/tables/all.ts";
 import { identifier, openDatabase, type Sql } from "../../support/database.ts";
 import { useOwnService } from "../../support/own-service.ts";
 
@@ -40,17 +37,11 @@ describe("ops-migrate-on-deploy", () => {
   let cloudFormation: Awaited<ReturnType<typeof listenToClients>>;
   /** What CloudFormation was sent. */
   let results: object[] = [];
-  /** What the function handed to Lambda. */
-  let invocations: object[] = [];
   let status = 200;
 
   beforeAll(async () => {
     const server = createServer(async (request, response) => {
-      const { method, headers, url = "" } = request;
-      if (url.endsWith("/invocations")) {
-        invocations.push({ url, type: headers["x-amz-invocation-type"], body: await json(request) });
-        return response.writeHead(202).end();
-      }
+      const { method, headers } = request;
       results.push({ method, type: headers["content-type"], body: await json(request) });
       response.writeHead(status).end();
     });
@@ -61,7 +52,6 @@ describe("ops-migrate-on-deploy", () => {
 
   beforeEach(() => {
     results = [];
-    invocations = [];
   });
 
   const names = { StackId: "arn:stack", RequestId: "request", LogicalResourceId: "MigrationRun" };
@@ -115,56 +105,6 @@ describe("ops-migrate-on-deploy", () => {
     expect(results).toEqual(done);
     expect(await permission()).toHaveLength(1);
     expect(await whoIs(secretArns.public)).toBe("colophon_public");
-  });
-
-  describe("with a slow migration", () => {
-    let slowHandler: typeof Handler;
-    const request = (Invocation: number) => requestOf("Update", { Invocation });
-    /** There is no time to begin the migration. */
-    const late = { getRemainingTimeInMillis: () => 60_000 } as Context;
-
-    beforeAll(async () => {
-      const [release] = await sql`select schema from releases`;
-      vi.stubEnv("RELEASE_SCHEMA", release?.schema);
-      vi.stubEnv("AWS_LAMBDA_FUNCTION_NAME", "colophon-dev-ops-migrate-on-deploy");
-      vi.stubEnv("AWS_ENDPOINT_URL_LAMBDA", cloudFormation.url);
-      vi.resetModules();
-      const { migrations } = await import("../../../lib/migrations/tables/all.ts");
-      const statement = "create index concurrently if not exists clients_slow on clients (id)";
-      const slow = { name: "9999-slow", path: "9999-slow.sql", text: `-- slow: 1 hour\n${statement};\n` };
-      (migrations as Migration[]).push(slow);
-      ({ handler: slowHandler } = await import("../../../functions/ops/migrate-on-deploy.ts"));
-    });
-
-    afterAll(() => {
-      vi.unstubAllEnvs();
-      // Other files share loaded modules.
-      vi.resetModules();
-    });
-
-    it("hands the request on to another invocation when its time is over, and returns nothing yet", async () => {
-      await slowHandler(request(1), late);
-
-      expect(results).toEqual([]);
-      const url = "/2015-03-31/functions/colophon-dev-ops-migrate-on-deploy/invocations";
-      expect(invocations).toEqual([{ url, type: "Event", body: request(2) }]);
-    });
-
-    it("fails after an hour, and says that the next one goes on watching", async () => {
-      await expect(slowHandler(request(4), late)).rejects.toThrow(/the deployment again/);
-
-      expect(invocations).toEqual([]);
-      expect(results).toEqual(failed(expect.stringMatching(/^Migration 9999-slow has yet to run; run ops-migrate or/)));
-    });
-
-    it("succeeds when it is done, whichever invocation sees that", async () => {
-      await slowHandler(request(3));
-
-      expect(results).toEqual(done);
-      expect(await sql`select indisvalid from pg_index where indexrelid = 'clients_slow'::regclass`).toEqual([
-        { indisvalid: true },
-      ]);
-    });
   });
 
   it("leaves the database alone when its stack is taken down", async () => {
