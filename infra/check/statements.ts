@@ -3,14 +3,15 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Field } from "@aws-sdk/client-rds-data";
 import type { APIGatewayProxyEvent } from "aws-lambda";
+import { escapeLiteral } from "pg";
 import { type Declaration, endpointPath, isNavigation } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { cachedBuild } from "../build/cached-build.ts";
 import { newCommand, runCommand } from "../command/command.ts";
 import { eventOf } from "../command/event.ts";
-import type { Statement } from "../local/sql/query-plan.ts";
-import { readable, startRecorder } from "../local/sql/sql.ts";
 import { writeChangeFiles } from "./each-change.ts";
+import { readableSql } from "./readable-sql.ts";
+import { type Statement, startRecorder } from "./recorder.ts";
 
 /** What an endpoint sends to PostgreSQL for its sample event. */
 export type RecordedStatements = Awaited<ReturnType<typeof record>>;
@@ -23,7 +24,7 @@ const longList: readonly (readonly Field[])[] = [
   [longValue(1_000_000), { isNull: true }, longValue(200), longValue(1), longValue(5_000), longValue(400)],
   [
     ...[longValue(2), longValue(0), stringValue(btoa("{}"))],
-    ...[longValue(200), longValue(1), longValue(5_000), longValue(2_000), longValue(77), stringValue("key")],
+    ...[longValue(200), longValue(1), longValue(5_000), longValue(2_000), longValue(77), stringValue("77")],
   ],
 ];
 
@@ -77,10 +78,14 @@ const withoutRun = (text: string): string =>
     .replace(/"key":"[^"]*"/g, '"key":"…"');
 
 /** The statement, and its parameters as comments. */
-function asSql(statement: Statement): string {
-  const [text = "", ...parameters] = readable(statement).split(/\n+(?=:\d+ = )/);
-  return [`${text};`, ...parameters.map((each) => `-- ${each}`)].join("\n");
-}
+const asSql = ({ sql, parameters }: Statement): string =>
+  [
+    `${readableSql(sql)};`,
+    ...parameters.map(({ name, value }) => `-- :${name} = ${literal(Object.values(value)[0], value.isNull)}`),
+  ].join("\n");
+
+const literal = (value: unknown, isNull = false) =>
+  isNull ? "null" : typeof value === "string" ? escapeLiteral(value) : String(value);
 
 const root = join(import.meta.dirname, "../..");
 const folder = "lib/queries/statements";

@@ -318,7 +318,7 @@ from
 -- :5 = 'German|English|American English'
 -- :6 = 'German|English|American English'
 -- :7 = 'http://localhost:3000/images'
--- :8 = 'key'
+-- :8 = '77'
 -- :9 = 77
 -- :10 = 2000
 -- :11 = 0

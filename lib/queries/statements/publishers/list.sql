@@ -143,7 +143,7 @@ from
   ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = 'http://localhost:3000/images'
--- :2 = 'key'
+-- :2 = '77'
 -- :3 = 77
 -- :4 = 2000
 -- :5 = 0
