@@ -1,6 +1,7 @@
 import { Argument } from "@commander-js/extra-typings";
 import { newCommand, runCommand } from "../../infra/command/command.ts";
 import { compareCheckouts, compareWithFloor } from "./compare.ts";
+import { edge } from "./edge.ts";
 import { faults } from "./faults.ts";
 import { growth } from "./growth.ts";
 import { history } from "./history.ts";
@@ -14,6 +15,7 @@ const chapters: Readonly<Record<string, Chapter>> = {
   history: ["Growth a hundredfold of the history: what operators do with two million rows", () => withStage(history)],
   http: ["Requests a second of the service, compared with node:http and the same statements", compareWithFloor],
   faults: ["Writes while calls to the Data API fail: none is lost, none is done twice", () => withStage(faults)],
+  edge: ["A day of visitors and edits before the edge, which needs Varnish", edge],
   checkout: ["Lists and slugs, compared with another checkout", compareCheckouts],
 };
 

@@ -27,7 +27,7 @@ export interface Change {
  * Changes as a text has them, one a line, by their lines: a statement, or a request of the panel. In braces are the names
  * of what is changed (`changes.txt`).
  */
-export function readChanges(text: string): Readonly<Record<string, Change>> {
+function readChanges(text: string): Readonly<Record<string, Change>> {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return Object.fromEntries(
     lines.map((line) => {

@@ -18,8 +18,6 @@ interface Observation {
   readonly what: string;
 }
 
-export type Witness = ReturnType<typeof openWitness>;
-
 /**
  * Judges what visitors read by what the origin said: a response is late for as long as something else had been heard of
  * its URL when it was sent for, and itself never since. So the origin must be asked, too, that long before a read.
