@@ -8,7 +8,8 @@ import { attemptIn } from "../../lib/sign-in/attempt.ts";
 import { attemptCookieIn, forgetAttempt, sessionCookies } from "../../lib/sign-in/cookies.ts";
 import { SignInFailure } from "../../lib/sign-in/failure.ts";
 import { rememberAttempt, serveNavigation } from "../../lib/sign-in/navigation.ts";
-import { identify, issuer } from "../../lib/sign-in/provider.ts";
+import { identify } from "../../lib/sign-in/provider.ts";
+import { issuer } from "../../lib/sign-in/registration.ts";
 
 /** The client's secret. The function that begins an attempt does not load this line, and so has no right to it. */
 const clientSecretArn = process.env.SIGN_IN_CLIENT_SECRET_ARN ?? "";

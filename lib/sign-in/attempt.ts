@@ -1,6 +1,6 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { attemptSeconds } from "./cookies.ts";
-import { clientId, issuer } from "./provider.ts";
+import { clientId, issuer } from "./registration.ts";
 import { readSecret } from "./secrets.ts";
 
 /** The secret that signs attempts. */

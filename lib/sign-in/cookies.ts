@@ -4,7 +4,12 @@ import { type SetCookie, stringifySetCookie } from "cookie";
 import { cookiesOf } from "../http/session.ts";
 import { digestOf } from "../http/token.ts";
 import { apiAddressOf, isSecure } from "./addresses.ts";
-import type { Attempt } from "./attempt.ts";
+
+/** What a browser keeps of an attempt, under a name that its state gives. */
+interface AttemptCookie {
+  readonly state: string;
+  readonly cookie: string;
+}
 
 /** How long an attempt may take, including the provider's part. */
 export const attemptSeconds = 600;
@@ -28,7 +33,7 @@ export const attemptCookieIn = (event: APIGatewayProxyEvent, state: string): str
 const excessMax = 30;
 
 /** Sets the cookie of an attempt, and deletes the oldest others if they do not fit into a request. */
-export function keepAttempt(event: APIGatewayProxyEvent, { state, cookie }: Attempt): string[] {
+export function keepAttempt(event: APIGatewayProxyEvent, { state, cookie }: AttemptCookie): string[] {
   const others = cookiesOf(event).filter(([name]) => isAttemptName(event, name));
   const excess = others.filter((_, index) => [cookie, ...others.slice(index)].flat().join("").length > attemptBytesMax);
   return [
@@ -37,7 +42,7 @@ export function keepAttempt(event: APIGatewayProxyEvent, { state, cookie }: Atte
   ];
 }
 
-export const forgetAttempt = (event: APIGatewayProxyEvent, { state }: Attempt): string =>
+export const forgetAttempt = (event: APIGatewayProxyEvent, { state }: Pick<AttemptCookie, "state">): string =>
   attemptCookie(event, attemptName(event, state), "", 0);
 
 /** Lax, because the provider is another site. */

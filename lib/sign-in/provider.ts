@@ -1,12 +1,8 @@
 import * as openid from "openid-client";
 import type { Attempt } from "./attempt.ts";
 import { SignInFailure } from "./failure.ts";
+import { clientId, issuer } from "./registration.ts";
 import { forgetSecret, readSecret } from "./secrets.ts";
-
-/** The provider's own name for itself. */
-export const issuer = process.env.SIGN_IN_ISSUER ?? "";
-/** This stage's id at the provider. */
-export const clientId = process.env.SIGN_IN_CLIENT_ID ?? "";
 
 /** The timeout of a request to the provider. An attempt makes four requests at most. */
 const timeoutInSeconds = 4;
