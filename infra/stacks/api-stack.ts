@@ -7,17 +7,18 @@ import { makeEndpoints } from "./api/endpoints.ts";
 import { makeRelease } from "./api/release.ts";
 import { makeApi, stageName } from "./api/rest-api.ts";
 import { makeSignIn } from "./api/sign-in.ts";
-import { openStage, type StageProps } from "./api/stage.ts";
+import { databaseResource, findCluster } from "./database/database.ts";
 import { makeEdge } from "./edge/edge.ts";
 import { invalidateAtEdge, notifyingEdge } from "./edge/edge-invalidation.ts";
 import { makeWebAcl } from "./edge/web-acl.ts";
 import type { WebAcls } from "./firewall-stack.ts";
 import { type DistributionName, distributionOutputs } from "./monitoring/cdn.ts";
 import { monitor } from "./monitoring/monitoring.ts";
+import { openStage, type StageProps } from "./shared/stage.ts";
 import { makeImages } from "./sites/images.ts";
 import { invalidateRemovedImages } from "./sites/invalidation.ts";
 
-export interface ApiProps extends StageProps {
+export interface ApiProps extends Omit<StageProps, "databaseOf"> {
   /** What its database was restored from. */
   readonly restoredFrom?: string | undefined;
   /** The slug of one whom its database must have. */
@@ -33,14 +34,21 @@ export function addApi(
   stack: Stack,
   { restoredFrom, knownContributor, imageCopies, webAcls = {}, ...props }: ApiProps,
 ): void {
-  const stage = openStage(stack, props);
+  const cluster = findCluster(stack, props.settings.database);
+  const stage = openStage(stack, { ...props, databaseOf: (packaged) => databaseResource(cluster, packaged) });
   const { settings, prefix, alarms, makeReleased, makeScheduled } = stage;
   const { edge, domain, firewall, imageCertificate: certificateArn } = settings;
   const construct = (id: string) => new Construct(stack, id);
 
   const images = certificateArn ? makeImages(stage, certificateArn, webAcls.images, imageCopies) : undefined;
   const signIn = settings.signIn && makeSignIn(stack, settings.signIn, edge?.domain);
-  makeEndpoints(stage, images, signIn);
+  const invalidation = edge && notifyingEdge(stack, prefix);
+  makeEndpoints(stage, {
+    imagesOf:
+      images && (({ path }) => images.resourceFor([path.startsWith("/admin-users/") ? "users" : "contributors"])),
+    signIn,
+    invalidation,
+  });
   const { api, accessLog } = makeApi(stage);
   const host = `${api.restApiId}.execute-api.${stack.region}.${stack.urlSuffix}`;
   const door = edge && makeDoor(stage, edge, api, `https://${host}/${stageName}`);
@@ -76,7 +84,7 @@ export function addApi(
     description: "Takes back what was changed by mistake",
     resources: [
       ...(images ? [images.restorationFor(["users", "contributors"])] : []),
-      ...(edge ? [notifyingEdge(stack, prefix)] : []),
+      ...(invalidation ? [invalidation] : []),
     ],
   });
   // Past the edge, which would still respond from its cache when the API fails.
@@ -101,7 +109,7 @@ export function addApi(
   const distributions = new Map<DistributionName, string>();
   if (distribution) distributions.set("edge", distribution.distributionId);
   if (images) distributions.set("images", images.distribution.distributionId);
-  monitor(stage, { accessLog, removal, tidying, smoke, distributions });
+  monitor(stage, { accessLog, removal, tidying, smoke, distributions, clusterIdentifier: cluster.identifier });
 
   const apiDomain = edge?.domain ?? domain?.name;
   const outputs = {

@@ -2,9 +2,9 @@ import { CfnOutput, DefaultStackSynthesizer, Duration, type Stack } from "aws-cd
 import { CfnOIDCProvider, WebIdentityPrincipal } from "aws-cdk-lib/aws-iam";
 import { doorSecretName } from "../operate/door.ts";
 import type { PipelineSettings, Settings } from "../settings/schema.ts";
-import { aliasName } from "./api/stage.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn.ts";
 import { makeRole, type Policies } from "./shared/role.ts";
+import { aliasName } from "./shared/stage.ts";
 
 const issuer = "token.actions.githubusercontent.com";
 

@@ -5,7 +5,7 @@ import { Construct } from "constructs";
 import { doorSecretName } from "../../operate/door.ts";
 import type { EdgeSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
-import type { Stage } from "./stage.ts";
+import type { Stage } from "../shared/stage.ts";
 
 const keyLength = 40;
 

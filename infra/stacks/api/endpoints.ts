@@ -5,31 +5,34 @@ import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { isServed, routedEndpoints } from "../../api/document.ts";
 import { concurrencyOf } from "../../settings/concurrency.ts";
 import type { StageSettings } from "../../settings/schema.ts";
-import { notifyingEdge } from "../edge/edge-invalidation.ts";
 import { bufferedTimeout, type GivenResource, publicRecordTimeout } from "../shared/service-function.ts";
-import type { Images } from "../sites/images.ts";
-import type { Stage } from "./stage.ts";
+import type { Stage } from "../shared/stage.ts";
 
-/**
- * Makes the functions of the endpoints that a stage serves.
- * @param images on a stage with uploads
- * @param signIn on a stage where people sign in
- */
+/** What only some stages have. */
+interface Given {
+  /** On a stage with uploads. */
+  readonly imagesOf: ((declaration: Declaration) => GivenResource) | undefined;
+  /** On a stage where people sign in. */
+  readonly signIn: GivenResource | undefined;
+  /** On a stage with an edge, for functions that change what it keeps. */
+  readonly invalidation: GivenResource | undefined;
+}
+
+/** Makes the functions of the endpoints that a stage serves. */
 export function makeEndpoints(
-  { stack, settings, prefix, makeReleased }: Stage,
-  images: Images | undefined,
-  signIn: GivenResource | undefined,
+  { stack, settings, makeReleased }: Stage,
+  { imagesOf, signIn, invalidation }: Given,
 ): void {
   const { allowedOrigins, imageDomain, edge } = settings;
   const resourcesOf = (declaration: Declaration): GivenResource[] => [
     { variables: { ALLOWED_ORIGINS: allowedOrigins.join(","), IMAGE_BASE_URL: `https://${imageDomain}` } },
-    ...(images ? [images.resourceFor([declaration.path.startsWith("/admin-users/") ? "users" : "contributors"])] : []),
+    ...(imagesOf ? [imagesOf(declaration)] : []),
     ...(signIn ? [signIn] : []),
     // An edge keeps responses for long, since it is told when they are stale.
     ...(edge && isCacheable(declaration)
       ? [{ variables: { SHARED_CACHE_SECONDS: `${edge.sharedCacheSeconds}` } }]
       : []),
-    ...(edge && declaration.changesPublic ? [notifyingEdge(stack, prefix)] : []),
+    ...(invalidation && declaration.changesPublic ? [invalidation] : []),
   ];
   for (const declaration of routedEndpoints(endpoints, settings).filter((each) => isServed(each, settings))) {
     const name = functionName(declaration);

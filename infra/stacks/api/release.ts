@@ -6,7 +6,7 @@ import { Alias, type CfnFunction, type IFunction, type Function as Lambda, Versi
 import { Construct } from "constructs";
 import { untriedParameter } from "../../operate/untried.ts";
 import { longTimeout, type Resource } from "../shared/service-function.ts";
-import { aliasName, type Stage } from "./stage.ts";
+import { aliasName, type Stage } from "../shared/stage.ts";
 
 /**
  * Moves a stage to a new release. A custom resource publishes the new version of each function and tries it; only when

@@ -10,7 +10,7 @@ import type { StageSettings, Throttle } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
 import { makeRole } from "../shared/role.ts";
-import type { Stage } from "./stage.ts";
+import type { Stage } from "../shared/stage.ts";
 
 /**
  * The access log has one line of JSON per request; these fields are strings. The functions log the same `requestId`, and

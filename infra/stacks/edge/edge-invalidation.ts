@@ -4,8 +4,8 @@ import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
 import { invalidationsAtOnce } from "../../settings/concurrency.ts";
 import type { EdgeSettings } from "../../settings/schema.ts";
-import { aliasName, type Stage } from "../api/stage.ts";
 import type { Resource } from "../shared/service-function.ts";
+import { aliasName, type Stage } from "../shared/stage.ts";
 
 const lateSeconds = 300;
 

@@ -7,8 +7,8 @@ import { cacheTagHeader, exposedHeaders } from "../../../lib/contract/headers.ts
 import { type PublicRead, publicReads } from "../../api/public-reads.ts";
 import type { EdgeSettings } from "../../settings/schema.ts";
 import { stageName } from "../api/rest-api.ts";
-import type { Stage } from "../api/stage.ts";
 import { logBucket } from "../shared/log-bucket.ts";
+import type { Stage } from "../shared/stage.ts";
 import { makeDistribution } from "../sites/distribution.ts";
 import { viewerRequest } from "./viewer-request.ts";
 

@@ -1,15 +1,15 @@
 import { Duration } from "aws-cdk-lib";
 import * as cloudwatch from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
-import type { Stage } from "../api/stage.ts";
+import { namespace } from "../shared/metrics.ts";
+import type { Stage } from "../shared/stage.ts";
 import { blockedByRule, type CdnMetricName, cdnMetric, type DistributionIds, webAclName, webAclsOf } from "./cdn.ts";
-import { namespace } from "./metrics.ts";
 
 /** A dashboard of traffic, errors, latency, the database and what causes costs. */
 export function addDashboard(
   scope: Construct,
-  { unique, prefix, settings, cluster, metrics, log }: Stage,
-  distributions: DistributionIds,
+  { unique, prefix, settings, metrics, log }: Stage,
+  { clusterIdentifier, distributions }: { readonly clusterIdentifier: string; readonly distributions: DistributionIds },
 ): void {
   const webAcls = webAclsOf(settings).map((each) => webAclName(unique, each));
   const size = { width: 12, height: 6 };
@@ -24,7 +24,7 @@ export function addDashboard(
     new cloudwatch.MathExpression({ label, expression: search("AWS/Lambda", "FunctionName", label, statistic) });
   const total = (space: string, dimension: string, label: string) =>
     new cloudwatch.MathExpression({ label, expression: `SUM(${search(space, dimension, label, "Sum")})` });
-  const dimensionsMap = { DBClusterIdentifier: cluster.identifier };
+  const dimensionsMap = { DBClusterIdentifier: clusterIdentifier };
   const database = (metricName: string) =>
     new cloudwatch.Metric({ namespace: "AWS/RDS", metricName, dimensionsMap, statistic: "Maximum" });
   /** Minutes in which the database resumes: its capacity rises from 0. */

@@ -4,14 +4,15 @@ import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition, type LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { requestsIn5Minutes } from "../../settings/traffic.ts";
-import type { Stage } from "../api/stage.ts";
+import { failuresMin } from "../shared/metrics.ts";
+import type { Stage } from "../shared/stage.ts";
 import { type DistributionIds, sumOf } from "./cdn.ts";
 import { addDashboard } from "./dashboard.ts";
-import { failuresMin } from "./metrics.ts";
 import { savedQueries } from "./saved-queries.ts";
 
 export interface MonitoringProps {
   readonly accessLog: LogGroup;
+  readonly clusterIdentifier: string;
   /** The scheduled `ops-remove-images`, on a stage with uploads. */
   readonly removal: Lambda | undefined;
   /** The scheduled `ops-tidy`. */
@@ -45,7 +46,7 @@ export function monitor(stage: Stage, props: MonitoringProps): void {
   const { stack, prefix, log, settings } = stage;
   const scope = new Construct(stack, "Watch");
   addAlarms(stage, props);
-  addDashboard(scope, stage, props.distributions);
+  addDashboard(scope, stage, props);
   const names = { access: props.accessLog.logGroupName, functions: log.logGroupName };
   for (const { logs, queries } of savedQueries(settings)) {
     const logGroupNames = logs.map((each) => names[each]);

@@ -6,12 +6,11 @@ import { Construct } from "constructs";
 import { bundleOf } from "../../api/whole-lists.ts";
 import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../settings/schema.ts";
-import { databaseResource, findCluster } from "../database/database.ts";
-import { metricsOf } from "../monitoring/metrics.ts";
-import { Alarms } from "../shared/alarms.ts";
-import { globalPrefix } from "../shared/global-prefix.ts";
-import { makeFunctionLog } from "../shared/log.ts";
-import { type FunctionProps, functionNamed, longTimeout, makeFunction } from "../shared/service-function.ts";
+import { Alarms } from "./alarms.ts";
+import { globalPrefix } from "./global-prefix.ts";
+import { makeFunctionLog } from "./log.ts";
+import { metricsOf } from "./metrics.ts";
+import { type FunctionProps, functionNamed, longTimeout, makeFunction, type Resource } from "./service-function.ts";
 
 /** The alias of the version that gets the traffic. */
 export const aliasName = "live";
@@ -19,6 +18,8 @@ export const aliasName = "live";
 export interface StageProps {
   readonly settings: StageSettings;
   readonly packages: readonly Packaged[];
+  /** The database for a function that asks it. */
+  readonly databaseOf: (packaged: Packaged) => Resource;
 }
 
 type OwnProps = Omit<FunctionProps, "prefix" | "log" | "packaged" | "name" | "timeout"> & {
@@ -44,16 +45,15 @@ interface Scheduled extends OwnProps {
 export type Stage = ReturnType<typeof openStage>;
 
 /** What all parts of a stage's stack use. */
-export function openStage(stack: Stack, { settings, packages }: StageProps) {
+export function openStage(stack: Stack, { settings, packages, databaseOf }: StageProps) {
   const prefix = `colophon-${settings.name}`;
   const log = makeFunctionLog(stack, settings.name, settings);
-  const cluster = findCluster(stack, settings.database);
 
   /** Makes the function of this name in a construct, with the database if it asks it. */
   const make = (scope: Construct, name: string, { resources, ...props }: OwnProps): Lambda => {
     const packaged = functionNamed(packages, bundleOf(name));
     if (!packaged.isComplete) refuseDeployment(stack);
-    const all = [(each: Packaged) => databaseResource(cluster, each), ...resources];
+    const all = [databaseOf, ...resources];
     return makeFunction(scope, { timeout: longTimeout, prefix, log, ...props, name, packaged, resources: all });
   };
 
@@ -92,7 +92,6 @@ export function openStage(stack: Stack, { settings, packages }: StageProps) {
     /** The log of all functions. */
     log,
     alarms: new Alarms(stack, "Alarms", { prefix, recipients: settings.alarmRecipient }),
-    cluster,
     metrics: metricsOf(prefix),
     make,
     makeReleased,

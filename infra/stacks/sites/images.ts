@@ -6,10 +6,10 @@ import { Construct } from "constructs";
 import { folders, type Owner } from "../../../lib/images/keys.ts";
 import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../settings/schema.ts";
-import type { Stage } from "../api/stage.ts";
 import { acknowledgeWildcards } from "../shared/acknowledge.ts";
 import { imageBucketProps, logBucket } from "../shared/log-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
+import type { Stage } from "../shared/stage.ts";
 import { makeDistribution } from "./distribution.ts";
 
 export type Images = ReturnType<typeof makeImages>;

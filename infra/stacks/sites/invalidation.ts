@@ -6,8 +6,8 @@ import { EventSourceMapping } from "aws-cdk-lib/aws-lambda";
 import type { Bucket, CfnBucket } from "aws-cdk-lib/aws-s3";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
-import type { Stage } from "../api/stage.ts";
 import { bufferedTimeout } from "../shared/service-function.ts";
+import type { Stage } from "../shared/stage.ts";
 import type { Images } from "./images.ts";
 
 /** Six times the timeout of the function (Lambda, "Using Lambda with Amazon SQS"). */
