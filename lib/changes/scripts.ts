@@ -1,8 +1,7 @@
-import type { Script } from "../migrations/script.ts";
 import { names } from "./all.ts";
 
 /** All files, in the order in which they are run. */
-export const scripts: readonly Script[] = await Promise.all(
+export const scripts = await Promise.all(
   names.map(async (name) => {
     const file = name.replaceAll("_", "-");
     // The build puts all files into the bundle; Vite, by which tests load them, warns of such an import.
