@@ -1,7 +1,7 @@
 import { globSync, watch } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Failure } from "../aws-local/lambda/environment.ts";
+import { Failure } from "../aws-local/lambda/failure.ts";
 import type { Lambda } from "../aws-local/lambda/lambda.ts";
 import { cachedBuildOf } from "../build/cached-build.ts";
 import { functionPathOf } from "../command/event.ts";

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
-import { type Environment, Failure, hasTimedOut } from "./environment.ts";
+import type { Environment } from "./environment.ts";
+import { Failure, hasTimedOut } from "./failure.ts";
 import { TooManyRequests } from "./refusals.ts";
 import type { LambdaLimits } from "./settings.ts";
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { buffered, streaming } from "../test/functions.ts";
 import { useLambda } from "../test/use-lambda.ts";
-import { Failure } from "./environment.ts";
+import { Failure } from "./failure.ts";
 import type { Lambda } from "./lambda.ts";
 import { RequestTooLarge } from "./refusals.ts";
 import type { LambdaLimits } from "./settings.ts";

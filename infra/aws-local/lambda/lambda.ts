@@ -4,8 +4,9 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Failure, type InvocationResult, openEnvironment, type StreamedResult } from "./environment.ts";
+import { Environment, type InvocationResult, type StreamedResult } from "./environment.ts";
 import { type Environments, openEnvironments } from "./environments.ts";
+import { Failure } from "./failure.ts";
 import { openLimiter } from "./limiter.ts";
 import { type FunctionError, type LogLevel, responseTooLarge } from "./messages.ts";
 import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
@@ -80,14 +81,14 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
           return (await options.prepare?.(name)) ?? file;
         },
         open: (prepared, loadingInMilliseconds) =>
-          openEnvironment(
+          new Environment({
             name,
-            prepared,
-            options.variables ?? process.env,
-            settingsOf(name),
-            print,
+            file: prepared,
+            variables: options.variables ?? process.env,
+            settings: settingsOf(name),
             loadingInMilliseconds,
-          ),
+            print,
+          }),
       }),
     ]),
   );
