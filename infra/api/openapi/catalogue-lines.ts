@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import { name, nameOrEmpty } from "../../../lib/contract/parameters.ts";
-import { expectationOf } from "../../../lib/operators/transfer/catalogue-fields.ts";
+import { expectationOf, type Field, type Fields } from "../../../lib/operators/transfer/catalogue-fields.ts";
 import { kinds } from "../../../lib/operators/transfer/catalogue-lines.ts";
 import { nameSchemas, unfit } from "./patterns.ts";
 import { inputSchema, type JsonSchema, replace, restrictText } from "./schemas.ts";
@@ -19,21 +19,33 @@ export function catalogueLinesText(): string {
     title: "A line of a catalogue",
     oneOf: Object.keys(kinds).map((kind) => ({ $ref: `#/$defs/${kind}` })),
     $defs: {
-      ...Object.fromEntries(Object.entries(kinds).map(([kind, { schema }]) => [kind, lineSchema(schema)])),
+      ...Object.fromEntries(Object.entries(kinds).map(([kind, each]) => [kind, lineSchema(each)])),
       ...nameSchemas,
     },
   };
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-const lineSchema = (schema: z.ZodMiniType): JsonSchema =>
-  inputSchema(schema, (context) => {
+type ObjectWithFields = Required<Pick<Field, "schema" | "fields">>;
+
+function lineSchema(line: ObjectWithFields): JsonSchema {
+  const fieldsOf = new Map<z.core.$ZodType, Fields>(objectsIn(line).map(({ schema, fields }) => [schema, fields]));
+  return inputSchema(line.schema, (context) => {
     restrictText(context, unfit);
     if (context.zodSchema === name) replace(context.jsonSchema, { $ref: "#/$defs/Name" });
     if (context.zodSchema === nameOrEmpty) replace(context.jsonSchema, { $ref: "#/$defs/PossibleName" });
-    if (!(context.zodSchema instanceof z.ZodMiniObject)) return;
-    for (const [field, each] of Object.entries(context.zodSchema._zod.def.shape)) {
+    for (const [field, each] of Object.entries(fieldsOf.get(context.zodSchema) ?? {})) {
       const property = context.jsonSchema.properties?.[field];
-      if (typeof property === "object" && property.const === undefined) property.description = expectationOf(each);
+      if (typeof property === "object") property.description = expectationOf(each);
     }
   });
+}
+
+/** The line, and the elements of its lists that have fields. */
+const objectsIn = (line: ObjectWithFields): ObjectWithFields[] => [
+  line,
+  ...Object.values(line.fields).flatMap(({ list }) => {
+    const { schema, fields } = list?.element ?? {};
+    return schema && fields ? [{ schema, fields }] : [];
+  }),
+];

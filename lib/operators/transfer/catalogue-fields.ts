@@ -1,75 +1,135 @@
 import * as z from "zod/mini";
 import type { Column, LineTable, List } from "../../queries/catalogue.ts";
 
-/** What is known of a value beside its schema. */
-export interface Meaning {
-  /** What it must be, in words. */
-  readonly expected?: string;
+/** A field of lines or of elements: what its value must be, and where it is stored. */
+export interface Field<Schema extends z.ZodMiniType = z.ZodMiniType> {
+  readonly schema: Schema;
+  /** What a value must be, in words. */
+  readonly expected: string;
   /** Where it is stored, if not in a column of the field's name. */
   readonly column?: string;
   /** The table of the record that it refers to. */
   readonly parent?: string;
-  /** Where the elements of a list are stored. */
-  readonly list?: Omit<List, "field">;
+  /** What null means. Without it the value cannot be null. */
+  readonly empty?: unknown;
+  /** The fields of an object. */
+  readonly fields?: Fields;
+  /** The elements of a list, and where they are stored. */
+  readonly list?: Omit<List, "field"> & { readonly element: Field };
 }
-const meanings = z.registry<Meaning>();
+export type Fields = Readonly<Record<string, Field>>;
 
-export function meaning<S extends z.core.$ZodType>(
-  schema: S,
-  expected: string,
-  stored: Omit<Meaning, "expected"> = {},
-): S {
-  meanings.add(schema, { expected, ...stored });
-  return schema;
+type Stored = Pick<Field, "column" | "parent">;
+
+/** A value that a line or an element has to have. */
+export const field = <Schema extends z.ZodMiniType>(schema: Schema, expected: string, stored: Stored = {}) => ({
+  schema,
+  expected,
+  ...stored,
+});
+
+/** A line may leave it out. */
+export const optional = <Schema extends z.ZodMiniType>({ schema, ...more }: Field<Schema>) => ({
+  ...more,
+  schema: z.optional(schema),
+});
+
+/** A line may leave it out, and null empties it. */
+export const or = <Schema extends z.ZodMiniType, const Empty>({ schema, ...more }: Field<Schema>, empty: Empty) => ({
+  ...more,
+  schema: z.optional(
+    z.pipe(
+      z.nullable(schema),
+      z.transform((value): z.output<Schema> | Empty => value || empty),
+    ),
+  ),
+  empty,
+});
+export const orNull = <Schema extends z.ZodMiniType>(each: Field<Schema>) => or(each, null);
+
+/** An element that leaves it out, or has null, has the default. */
+export const withDefault = <Schema extends z.ZodMiniType, const Default>(
+  { schema, ...more }: Field<Schema>,
+  empty: Default,
+) => ({
+  ...more,
+  schema: z.pipe(
+    z.optional(z.nullable(schema)),
+    z.transform((value): z.output<Schema> | Default => value ?? empty),
+  ),
+  empty,
+});
+
+type ShapeOf<Given extends Fields> = { readonly [Name in keyof Given]: Given[Name]["schema"] };
+
+function shapeOf<Given extends Fields>(fields: Given): ShapeOf<Given>;
+function shapeOf(fields: Fields): Record<string, z.ZodMiniType> {
+  return Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]));
 }
 
-/** What may be left out, or be null, without that. */
-function bare(schema: z.core.$ZodType): z.core.$ZodType {
-  if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)
-    return bare(schema._zod.def.innerType);
-  return schema instanceof z.ZodMiniPipe && !meanings.has(schema) ? bare(schema._zod.def.in) : schema;
+/** An element with fields. */
+export const object = <Given extends Fields>(fields: Given) => ({
+  schema: z.strictObject(shapeOf(fields)),
+  expected: `an object with ${Object.keys(fields).join(", ")}`,
+  fields,
+});
+
+interface ListOptions extends Stored {
+  /** No two elements have the same values of these fields, or null: are the same. */
+  readonly distinct?: readonly string[] | null;
+  /** The column by which the database tells an element from others of its record. Default: none. */
+  readonly key?: string;
+  /** The order in an export. Default: by ids. */
+  readonly order?: string;
 }
 
-const meaningOf = (schema: z.core.$ZodType): Meaning => meanings.get(bare(schema)) ?? {};
-
-const fieldsOf = (schema: z.core.$ZodType): readonly (readonly [string, z.core.$ZodType])[] =>
-  schema instanceof z.ZodMiniObject ? Object.entries(schema._zod.def.shape) : [];
-
-/** What a value of this schema must be, in words. */
-export function expectationOf(schema: z.core.$ZodType): string {
-  const {
-    expected = `an object with ${fieldsOf(bare(schema))
-      .map(([field]) => field)
-      .join(", ")}`,
-  } = meaningOf(schema);
-  return z.safeParse(schema, null).success ? `${expected}, or null` : expected;
-}
-
-function columnOf(field: string | undefined, schema: z.core.$ZodType, { column, parent }: Meaning): Column {
-  const empty = [undefined, null].map((value) => z.safeParse(schema, value).data).find((value) => value !== undefined);
-  return { field, name: column ?? field ?? "", parent, empty };
-}
-
-/** Where elements are stored: the fields of an object, or the only value, also by what is said of all of them. */
-export function columnsOf(element: z.core.$ZodType, only: Meaning): readonly Column[] {
-  const fields = fieldsOf(element);
-  if (fields.length === 0) return [columnOf(undefined, element, { ...meaningOf(element), ...only })];
-  return fields.map(([field, schema]) => columnOf(field, schema, meaningOf(schema)));
-}
-
-/** Where the database keeps the fields of lines. */
-export function tableOf(table: string, fields: readonly (readonly [string, z.core.$ZodType])[]): LineTable {
-  const stored = fields.map(([field, schema]) => ({ field, schema, ...meaningOf(schema) }));
+/** A list in a table of its own. */
+export function list<Schema extends z.ZodMiniType>(
+  table: string,
+  element: Field<Schema>,
+  max: number,
+  { distinct, key, order = `${table}.id`, ...stored }: ListOptions = {},
+) {
+  const keyOf = (value: unknown) => (distinct ? distinct.map((name) => Object(value)[name]).join("\n") : value);
+  const isFine = (values: readonly unknown[]) =>
+    distinct === undefined || new Set(values.map(keyOf)).size === values.length;
+  const schema = z.array(element.schema).check(z.maxLength(max), z.refine(isFine));
+  const others = distinct === undefined ? "" : `, each with another ${distinct?.join(" and ") ?? "value"}`;
+  const columns = element.fields ? columnsOf(element.fields) : [columnOf(undefined, { ...element, ...stored })];
   return {
-    table,
-    columns: stored.flatMap(({ list, field, schema, ...more }) => (list ? [] : [columnOf(field, schema, more)])),
-    lists: stored.flatMap(({ list, field }) => (list ? [{ field, ...list }] : [])),
+    ...or(field(schema, `a list of at most ${max} elements${others}`), []),
+    list: { table, key, order, columns, element },
   };
 }
 
-/** The schema of a field, or of an element. */
-export function schemaIn(schema: z.core.$ZodType, key: PropertyKey): z.core.$ZodType {
-  const outer = bare(schema);
-  if (outer instanceof z.ZodMiniArray) return outer._zod.def.element;
-  return Object.fromEntries(fieldsOf(outer))[String(key)] ?? outer;
+const columnOf = (name: string | undefined, { column, parent, empty }: Field): Column => ({
+  field: name,
+  name: column ?? name ?? "",
+  parent,
+  empty,
+});
+
+const columnsOf = (fields: Fields): readonly Column[] =>
+  Object.entries(fields).map(([name, each]) => columnOf(name, each));
+
+/** A kind of lines, which are rows of this table. */
+export function line<const Kind extends string, Given extends Fields>(kind: Kind, table: string, fields: Given) {
+  const all: readonly (readonly [string, Field])[] = Object.entries(fields);
+  const stored: LineTable = {
+    table,
+    columns: all.flatMap(([name, each]) => (each.list ? [] : [columnOf(name, each)])),
+    lists: all.flatMap(([name, { list }]) => (list ? [{ field: name, ...list }] : [])),
+  };
+  return { schema: z.strictObject({ kind: z.literal(kind), ...shapeOf(fields) }), fields, ...stored };
+}
+
+/** What a field must be, in words. */
+export const expectationOf = ({ expected, ...more }: Field): string =>
+  "empty" in more ? `${expected}, or null` : expected;
+
+/** The field at a path in a line, or the nearest above it. */
+export function fieldAt(fields: Fields, path: readonly PropertyKey[]): Field {
+  let found: Field = object(fields);
+  for (const key of path) found = found.list?.element ?? found.fields?.[String(key)] ?? found;
+  return found;
 }

@@ -6,15 +6,25 @@ import {
   name,
   nameLengthMax,
   nameOrEmpty,
-  optionalName,
   requiredText,
   source,
-  withDefault,
 } from "../../contract/parameters.ts";
 import { slugOf } from "../../contract/slug.ts";
 import type { Column } from "../../queries/catalogue.ts";
 import { quotation } from "../quotation.ts";
-import { columnsOf, expectationOf, type Meaning, meaning, schemaIn, tableOf } from "./catalogue-fields.ts";
+import {
+  expectationOf,
+  type Fields,
+  field,
+  fieldAt,
+  line,
+  list,
+  object,
+  optional,
+  or,
+  orNull,
+  withDefault,
+} from "./catalogue-fields.ts";
 
 /*
  * The lines of a catalogue as a file (../README.md, "Lines of a catalogue"): imports read them, exports write them. A name,
@@ -27,17 +37,18 @@ const keyLengthMax = 255;
 const integerMin = -(2 ** 31);
 const integerMax = 2 ** 31 - 1;
 
-meaning(name, "a name: at most 255 characters, one of them visible, no control characters");
-meaning(nameOrEmpty, "a name of at most 255 characters");
-meaning(link, "an http or https address of at most 2,000 characters");
-meaning(date, "1909, 1909-12 or 1909-12-31");
-meaning(languageName, "a language by its name, tag (BCP 47) or code (ISO 639)");
-meaning(requiredText, "text of 1 to 20,000 characters");
-meaning(source, "text of at most 255 characters");
+const aName = field(name, "a name: at most 255 characters, one of them visible, no control characters");
+const aNameOrEmpty = field(nameOrEmpty, "a name of at most 255 characters");
+const aLink = field(link, "an http or https address of at most 2,000 characters");
+const aDate = field(date, "1909, 1909-12 or 1909-12-31");
+const aLanguage = field(languageName, "a language by its name, tag (BCP 47) or code (ISO 639)");
+const aText = field(requiredText, "text of 1 to 20,000 characters");
+const aSource = field(source, "text of at most 255 characters");
+const anId = z.int().check(z.positive());
 
-/** Text without white space, and without invisible characters. */
+/** Text without white space, and without invisible characters. Documents describe a schema once, so each field has a copy. */
 const word = z.string().check(z.minLength(1), z.maxLength(nameLengthMax), z.regex(/^[\p{L}\p{M}\p{N}\p{P}\p{S}]*$/u));
-const slug = meaning(
+const slug = field(
   word.check(z.regex(/^[^/?#%\\]*$/)),
   "its name in addresses: 1 to 255 visible characters, without spaces, / ? # % and \\",
 );
@@ -45,7 +56,7 @@ const slug = meaning(
  * Parts of unreserved characters (RFC 3986), none of them of dots alone. The small picture of an image has a key of its
  * own (lib/images/keys.ts), and is removed with the image, so no record may have it.
  */
-const imageKey = meaning(
+const imageKey = field(
   z
     .string()
     .check(
@@ -54,79 +65,34 @@ const imageKey = meaning(
     ),
   "the key of an object in the bucket, such as avatars/one.webp: at most 255 of A-Z a-z 0-9 _ . ~ - /, and not that of a small picture, which ends in -256",
 );
-const zeroOrOne = meaning(z.literal([0, 1]), "0 or 1");
+const zeroOrOne = field(z.literal([0, 1]), "0 or 1");
 
 /** A record by its external id, whose own id is stored in this column. */
 const reference = (parent: string, column: string, noun: string) =>
-  meaning(word.check(), `the externalId of ${noun}, in the database or on an earlier line`, { parent, column });
-
-/** A field of a record: a line may leave it out, and null empties it. */
-const or = <S extends z.ZodMiniType, const Empty>(schema: S, empty: Empty) =>
-  z.optional(
-    z.pipe(
-      z.nullable(schema),
-      z.transform((value): z.output<S> | Empty => value || empty),
-    ),
-  );
-const orNull = <S extends z.ZodMiniType>(schema: S) => or(schema, null);
-
-interface ListMeaning extends Pick<Meaning, "column" | "parent"> {
-  /** No two elements have the same values of these fields, or null: are the same. */
-  readonly distinct?: readonly string[] | null;
-  /** The column by which the database tells an element from others of its record. Default: none. */
-  readonly key?: string;
-  /** The order in an export. Default: by ids. */
-  readonly order?: string;
-}
-
-/** A list in a table of its own. */
-function list<S extends z.ZodMiniType>(
-  table: string,
-  element: S,
-  max: number,
-  { distinct, key, order = `${table}.id`, ...only }: ListMeaning = {},
-) {
-  const keyOf = (value: unknown) => (distinct ? distinct.map((field) => Object(value)[field]).join("\n") : value);
-  const isFine = (values: readonly unknown[]) =>
-    distinct === undefined || new Set(values.map(keyOf)).size === values.length;
-  const expected = `a list of at most ${max} elements${distinct === undefined ? "" : `, each with another ${distinct?.join(" and ") ?? "value"}`}`;
-  const array = z.array(element).check(z.maxLength(max), z.refine(isFine));
-  return or(meaning(array, expected, { list: { table, key, order, columns: columnsOf(element, only) } }), []);
-}
-
-/** A kind of lines, which are rows of this table. */
-function line<const Kind extends string, Shape extends z.core.$ZodShape>(kind: Kind, table: string, shape: Shape) {
-  const schema = z.strictObject({ kind: z.literal(kind), ...shape });
-  return { schema, ...tableOf(table, Object.entries(shape)) };
-}
+  field(word.check(), `the externalId of ${noun}, in the database or on an earlier line`, { parent, column });
 
 /** What all records with an external id have first. */
 const record = (table: string) => ({
-  externalId: meaning(word.check(), "your own name of the record: 1 to 255 visible characters, without spaces", {
+  externalId: field(word.check(), "your own name of the record: 1 to 255 visible characters, without spaces", {
     parent: table,
     column: "id",
   }),
-  slug: z.optional(slug),
-  client: orNull(
-    meaning(z.int().check(z.positive()), "the id of a client", { parent: "clients", column: "client_id" }),
-  ),
+  slug: optional(slug),
+  client: orNull(field(anId.check(), "the id of a client", { parent: "clients", column: "client_id" })),
 });
 
 const descriptions = (table: string) =>
-  list(
-    table,
-    z.strictObject({ language: languageName, description: requiredText, source: withDefault(source, "") }),
-    40,
-    { distinct: ["language", "source"] },
-  );
+  list(table, object({ language: aLanguage, description: aText, source: withDefault(aSource, "") }), 40, {
+    distinct: ["language", "source"],
+  });
 const aliasesMax = 200;
 const contributor = reference("contributors", "contributor_id", "a contributor");
 const publisher = reference("publishers", "publisher_id", "a publisher");
 
-const volume = z.strictObject({
-  number: meaning(z.int().check(z.minimum(integerMin), z.maximum(integerMax)), "an integer of 32 bits"),
+const volume = object({
+  number: field(z.int().check(z.minimum(integerMin), z.maximum(integerMax)), "an integer of 32 bits"),
   cover: withDefault(imageKey, null),
-  aspect_ratio: withDefault(meaning(z.number().check(z.positive()), "a positive number: width divided by height"), 0.7),
+  aspect_ratio: withDefault(field(z.number().check(z.positive()), "a positive number: width divided by height"), 0.7),
   nsfw: withDefault(zeroOrOne, 0),
   nsfw18: withDefault(zeroOrOne, 0),
 });
@@ -134,66 +100,63 @@ const volume = z.strictObject({
 /** The kinds of lines, in an order in which each finds what it refers to. */
 export const kinds = {
   client: line("client", "clients", {
-    id: meaning(z.int().check(z.positive()), "a positive integer", { parent: "clients" }),
-    name,
+    id: field(anId, "a positive integer", { parent: "clients" }),
+    name: aName,
   }),
   publisher: line("publisher", "publishers", {
     ...record("publishers"),
-    name: z.optional(name),
-    short_name: orNull(nameOrEmpty),
-    country: orNull(nameOrEmpty),
-    website: orNull(link),
-    headquarter: orNull(nameOrEmpty),
-    founding_date: orNull(date),
+    name: optional(aName),
+    short_name: orNull(aNameOrEmpty),
+    country: orNull(aNameOrEmpty),
+    website: orNull(aLink),
+    headquarter: orNull(aNameOrEmpty),
+    founding_date: orNull(aDate),
     image: orNull(imageKey),
-    image_source: orNull(source),
-    aliases: list("publisher_aliases", z.strictObject({ title: name, language: languageName }), aliasesMax),
+    image_source: orNull(aSource),
+    aliases: list("publisher_aliases", object({ title: aName, language: aLanguage }), aliasesMax),
     descriptions: descriptions("publisher_descriptions"),
   }),
   "publisher-relation": line("publisher-relation", "publisher_relations", {
     from: publisher,
     to: reference("publishers", "relation_id", "another publisher"),
-    type: name,
+    type: aName,
   }),
   contributor: line("contributor", "contributors", {
     ...record("contributors"),
-    public: or(meaning(z.boolean(), "true or false"), false),
-    first_name: z.optional(name),
-    last_name: orNull(nameOrEmpty),
-    disambiguation: or(nameOrEmpty, ""),
-    sort_name: orNull(nameOrEmpty),
-    gender: orNull(nameOrEmpty),
-    type: orNull(nameOrEmpty),
+    public: or(field(z.boolean(), "true or false"), false),
+    first_name: optional(aName),
+    last_name: orNull(aNameOrEmpty),
+    disambiguation: or(aNameOrEmpty, ""),
+    sort_name: orNull(aNameOrEmpty),
+    gender: orNull(aNameOrEmpty),
+    type: orNull(aNameOrEmpty),
     image: orNull(imageKey),
-    links: list("contributor_links", link, 50, { column: "url", key: "position", order: "position" }),
-    aliases: list("contributor_aliases", name, aliasesMax, { column: "name" }),
+    links: list("contributor_links", aLink, 50, { column: "url", key: "position", order: "position" }),
+    aliases: list("contributor_aliases", aName, aliasesMax, { column: "name" }),
     descriptions: descriptions("contributor_descriptions"),
   }),
   "contributor-relation": line("contributor-relation", "contributor_relations", {
     from: contributor,
     to: reference("contributors", "relation_id", "another contributor"),
-    relation_type: name,
+    relation_type: aName,
   }),
   series: line("series", "series", {
     ...record("series"),
-    name: z.optional(name),
-    type: or(nameOrEmpty, ""),
-    origin: or(nameOrEmpty, ""),
-    tags: list("series_tags", name, 200, {
+    name: optional(aName),
+    type: or(aNameOrEmpty, ""),
+    origin: or(aNameOrEmpty, ""),
+    tags: list("series_tags", aName, 200, {
       column: "tag_id",
       parent: "tags",
       key: "tag_id",
       order: 'tags.name collate "C"',
     }),
-    aliases: list("series_aliases", z.strictObject({ name, language: languageName }), aliasesMax),
-    descriptions: list(
-      "series_descriptions",
-      z.strictObject({ language: languageName, description: requiredText }),
-      40,
-      { distinct: ["language"] },
-    ),
+    aliases: list("series_aliases", object({ name: aName, language: aLanguage }), aliasesMax),
+    descriptions: list("series_descriptions", object({ language: aLanguage, description: aText }), 40, {
+      distinct: ["language"],
+    }),
     volumes: list("volumes", volume, 2_000, { key: "number", order: "number", distinct: ["number"] }),
-    contributors: list("series_contributors", z.strictObject({ contributor, role: optionalName }), 500, {
+    contributors: list("series_contributors", object({ contributor, role: orNull(aNameOrEmpty) }), 500, {
       key: "contributor_id",
       order: "contributor_id",
       distinct: ["contributor"],
@@ -295,15 +258,16 @@ export function parseLine(text: string): CatalogueLine | Refusal {
     return { field: null, reason: "expected a JSON object" };
   const kind = "kind" in value ? value.kind : undefined;
   if (!isKind(kind)) return { field: "kind", reason: `expected one of ${Object.keys(kinds).join(", ")}` };
-  const result = z.safeParse<(typeof kinds)[Kind]["schema"]>(kinds[kind].schema, value);
-  return result.success ? result.data : refusalOf(kinds[kind].schema, result.error.issues[0]);
+  const { schema, fields } = kinds[kind];
+  const result = z.safeParse<(typeof kinds)[Kind]["schema"]>(schema, value);
+  return result.success ? result.data : refusalOf(fields, result.error.issues[0]);
 }
 
 const isKind = (kind: unknown): kind is Kind => typeof kind === "string" && Object.hasOwn(kinds, kind);
 
-function refusalOf(schema: z.core.$ZodType, issue?: z.core.$ZodIssue): Refusal {
+function refusalOf(fields: Fields, issue?: z.core.$ZodIssue): Refusal {
   const path = issue?.path ?? [];
   if (issue?.code === "unrecognized_keys")
     return { field: quotation([...path, issue.keys[0]].join(".")), reason: "is no field of such a line" };
-  return { field: path.join("."), reason: `expected ${expectationOf(path.reduce(schemaIn, schema))}` };
+  return { field: path.join("."), reason: `expected ${expectationOf(fieldAt(fields, path))}` };
 }

@@ -109,10 +109,10 @@ describe("The documents about the lines of a catalogue", () => {
     const readme = await readFile(join(import.meta.dirname, "../../../../lib/operators/README.md"), "utf8");
     const section = readme.split(/^(?=## )/m).find((each) => each.startsWith("## Lines of a catalogue\n")) ?? "";
 
-    for (const [kind, { schema }] of Object.entries(kinds)) {
+    for (const [kind, { fields: declared }] of Object.entries(kinds)) {
       const [line = ""] = section.split('{"kind": ').filter((each) => each.startsWith(`"${kind}"`));
       const fields = [...line.matchAll(/"(\w+)"(?=[,:}\]])(?![^[]*\])/g)].map(([, field]) => field);
-      expect(["kind", ...fields.filter((field) => field !== kind)]).toEqual(Object.keys(schema._zod.def.shape));
+      expect(["kind", ...fields.filter((field) => field !== kind)]).toEqual(["kind", ...Object.keys(declared)]);
     }
   });
 });
