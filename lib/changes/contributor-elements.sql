@@ -87,28 +87,77 @@ create function repeated_description(owner bigint, removed bigint[], modified js
   limit 1
 $$;
 
--- Edits a list of a contributor. An element that is both modified and removed is removed. All added ones have the same
--- fields. A statement runs only if it has something to do, since it runs triggers even if it touches no row.
-create function edit_list(list_table text, target bigint, added json, removed bigint[], modified json) returns void
+-- Edits the aliases of a contributor. Here as below, what is both changed and removed is removed, and a statement runs
+-- only if it has something to do, since it runs triggers even if it touches no row.
+create function edit_aliases(target bigint, removed bigint[], added json) returns void language plpgsql as $$
+  begin
+    if removed <> '{}' then
+      delete from contributor_aliases where contributor_id = target and id = any(removed);
+    end if;
+    if json_array_length(added) > 0 then
+      insert into contributor_aliases (contributor_id, name)
+      select target, element ->> 'name'
+      from json_array_elements(added) with ordinality as list (element, position)
+      order by position;
+    end if;
+  end
+$$;
+
+-- One element of each id, with the fields of all; of a field the last value.
+create function by_id(elements json) returns jsonb language sql immutable as $$
+  select jsonb_agg(fields)
+  from (
+    select jsonb_object_agg(name, value order by position) as fields
+    from
+      jsonb_array_elements(cast(elements as jsonb)) with ordinality as list (element, position)
+      cross join lateral jsonb_each(element) as field (name, value)
+    group by element -> 'id'
+  ) as element
+$$;
+
+create function edit_descriptions(target bigint, removed bigint[], modified json, added json) returns void
   language plpgsql as $$
   begin
     if removed <> '{}' then
-      perform delete_rows(list_table, (select jsonb_agg(jsonb_build_array(id)) from unnest(removed) as id));
+      delete from contributor_descriptions where contributor_id = target and id = any(removed);
     end if;
     if json_array_length(modified) > 0 then
-      perform update_rows(list_table, (
-        select jsonb_agg(jsonb_build_object('key', jsonb_build_array(element -> 'id'), 'values', element - text 'id'))
-        from jsonb_array_elements(cast(modified as jsonb)) as element
-      ));
+      update contributor_descriptions as current
+      set
+        language = coalesce(input.language, current.language),
+        description = coalesce(input.description, current.description),
+        source = coalesce(input.source, current.source)
+      from jsonb_populate_recordset(cast(null as contributor_descriptions), by_id(modified)) as input
+      where current.contributor_id = target and current.id = input.id;
     end if;
     if json_array_length(added) > 0 then
-      perform insert_alike(
-        list_table, array['contributor_id'] || array(select json_object_keys(added -> 0)),
-        (
-          select jsonb_agg(element || jsonb_build_object('contributor_id', target) order by place)
-          from jsonb_array_elements(cast(added as jsonb)) with ordinality as list (element, place)
-        )
-      );
+      insert into contributor_descriptions (contributor_id, language, description, source)
+      select target, element ->> 'language', element ->> 'description', element ->> 'source'
+      from json_array_elements(added) with ordinality as list (element, position)
+      order by position;
+    end if;
+  end
+$$;
+
+create function edit_relations(target bigint, removed bigint[], modified json, added json) returns void
+  language plpgsql as $$
+  begin
+    if removed <> '{}' then
+      delete from contributor_relations where contributor_id = target and id = any(removed);
+    end if;
+    if json_array_length(modified) > 0 then
+      update contributor_relations as current
+      set
+        relation_id = coalesce(input.relation_id, current.relation_id),
+        relation_type = coalesce(input.relation_type, current.relation_type)
+      from jsonb_populate_recordset(cast(null as contributor_relations), by_id(modified)) as input
+      where current.contributor_id = target and current.id = input.id;
+    end if;
+    if json_array_length(added) > 0 then
+      insert into contributor_relations (contributor_id, relation_id, relation_type)
+      select target, cast(element ->> 'relation_id' as bigint), element ->> 'relation_type'
+      from json_array_elements(added) with ordinality as list (element, position)
+      order by position;
     end if;
   end
 $$;

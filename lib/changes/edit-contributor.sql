@@ -94,14 +94,11 @@ create function edit_contributor(request request, caller caller) returns outcome
       );
     end if;
 
-    perform edit_list('contributor_aliases', target, input -> 'added_aliases', removed_aliases, null);
-    perform edit_list(
-      'contributor_descriptions', target, input -> 'added_descriptions', removed_descriptions,
-      input -> 'modified_descriptions'
+    perform edit_aliases(target, removed_aliases, input -> 'added_aliases');
+    perform edit_descriptions(
+      target, removed_descriptions, input -> 'modified_descriptions', input -> 'added_descriptions'
     );
-    perform edit_list(
-      'contributor_relations', target, input -> 'added_relations', removed_relations, input -> 'modified_relations'
-    );
+    perform edit_relations(target, removed_relations, input -> 'modified_relations', input -> 'added_relations');
     perform edit_links(target, input -> 'links');
     if fields is distinct from current or has_changed() then
       update contributors

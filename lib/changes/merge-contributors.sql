@@ -237,9 +237,14 @@ create function merge_contributors(request request) returns outcome language plp
     delete from contributors where id = any(merged_ids);
     -- Behind the deletion, so that an undo frees a slug before it inserts the contributor who had it.
     insert into former_slugs (slug, contributor_id) select value ->> 'slug', kept_id from jsonb_array_elements(merged);
-    perform update_rows('contributors', jsonb_build_array(jsonb_build_object(
-      'key', jsonb_build_array(kept_id), 'values', filled || jsonb_build_object('version', kept.version + 1)
-    )));
+    update contributors
+    set
+      gender = coalesce(gender, filled ->> 'gender'),
+      type = coalesce(type, filled ->> 'type'),
+      image = coalesce(image, filled ->> 'image'),
+      external_id = coalesce(external_id, filled ->> 'external_id'),
+      version = version + 1
+    where id = kept_id;
     result = jsonb_build_object(
       'kept', kept_id,
       'merged', merged,

@@ -1,5 +1,5 @@
--- Rows of any table that is recorded (history_tables, lib/migrations/history.sql), by what PostgreSQL's catalogue says
--- of it.
+-- Rows of any table that is recorded (history_tables, lib/migrations/history.sql), as undo writes them, by what
+-- PostgreSQL's catalogue says of it.
 
 -- That a row of the table, called `current`, has the `row_key`, which is a JSON array.
 create function has_key(table_name text) returns text language sql stable as $$
@@ -57,8 +57,8 @@ create function delete_rows(table_name text, keys jsonb) returns void language p
 $$;
 
 -- Objects by the columns that they have values for, at this path in each of them.
-create function alike_objects(table_name text, objects jsonb, path text[] default '{}') returns table (
-  columns text[], alike jsonb
+create function objects_by_columns(table_name text, objects jsonb, path text[] default '{}') returns table (
+  columns text[], same_columns jsonb
 ) language sql stable as $$
   select writable_columns(table_name, names), jsonb_agg(object order by place)
   from
@@ -73,12 +73,16 @@ $$;
 create function insert_rows(table_name text, objects jsonb) returns void language plpgsql as $$
   declare
     columns text[];
-    alike jsonb;
+    same_columns jsonb;
   begin
-    for columns, alike in select * from alike_objects(table_name, objects) loop
-      perform insert_alike(table_name, columns, alike, format(
-        'on conflict (%s) do %s',
-        column_list(key_columns(table_name)),
+    for columns, same_columns in select * from objects_by_columns(table_name, objects) loop
+      execute format(
+        $sql$
+          insert into %1$I (%2$s) overriding system value
+          select %2$s from jsonb_populate_recordset(cast(null as %1$I), $1)
+          on conflict (%3$s) do %4$s
+        $sql$,
+        table_name, column_list(columns), column_list(key_columns(table_name)),
         coalesce(
           (
             select 'update set ' || string_agg(format('%1$I = excluded.%1$I', name), ', ')
@@ -87,23 +91,9 @@ create function insert_rows(table_name text, objects jsonb) returns void languag
           ),
           'nothing'
         )
-      ));
+      )
+      using same_columns;
     end loop;
-  end
-$$;
-
--- Objects that all have these columns as rows.
-create function insert_alike(table_name text, columns text[], objects jsonb, conflict text default '') returns void
-  language plpgsql as $$
-  begin
-    execute format(
-      $sql$
-        insert into %1$I (%2$s) overriding system value
-        select %2$s from jsonb_populate_recordset(cast(null as %1$I), $1) %3$s
-      $sql$,
-      table_name, column_list(columns), conflict
-    )
-    using objects;
   end
 $$;
 
@@ -111,9 +101,9 @@ $$;
 create function update_rows(table_name text, objects jsonb) returns void language plpgsql as $$
   declare
     columns text[];
-    alike jsonb;
+    same_columns jsonb;
   begin
-    for columns, alike in select * from alike_objects(table_name, objects, '{values}') loop
+    for columns, same_columns in select * from objects_by_columns(table_name, objects, '{values}') loop
       execute format(
         $sql$
           update %1$I as current set (%2$s) = row(%3$s)
@@ -125,7 +115,7 @@ create function update_rows(table_name text, objects jsonb) returns void languag
         $sql$,
         table_name, column_list(columns), column_list(columns, 'latter.'), has_key(table_name)
       )
-      using alike;
+      using same_columns;
     end loop;
   end
 $$;
