@@ -1,10 +1,8 @@
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, globSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { promisify } from "node:util";
-import { endpointPath, routesOf, wholeSegment } from "../../lib/contract/declare.ts";
-import { endpointAt, endpoints } from "../../lib/contract/endpoints.ts";
+import { type Declaration, endpointPath, routesOf, wholeSegment } from "../../lib/contract/declare.ts";
+import { endpointAt, endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { newCommand, runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
 
@@ -21,70 +19,58 @@ interface NewEndpoint {
 }
 
 /**
- * Copies an endpoint under another path: declaration, function, event, query or change, each renamed. The copy works as
- * its sibling does. Tests are not copied, since siblings share theirs.
+ * Copies an endpoint under another path, as text with other names: declaration, function, event, and the change if it
+ * makes one. The copy works as its sibling does, and reads by the sibling's query. Tests are not copied, since siblings
+ * share theirs.
  * @returns the files that were written or extended
  */
 export async function copyEndpoint(root: string, input: NewEndpoint): Promise<string[]> {
-  const { like } = input;
-  const { name, renames } = expectNew(input);
-  /** The new texts of files. They are written together, so a sibling that cannot be copied leaves nothing behind. */
-  const texts = new Map<string, string>();
-  const read = async (file: string) => texts.get(file) ?? (await readFile(join(root, file), "utf8"));
-  /** Copies a file, with the names as they are by now. */
-  const copy = async (file: string, newFile: string, adapt = (text: string) => text) =>
-    texts.set(newFile, adapt(renamed(await read(file), renames)));
-  /** Puts the copy of an export behind the original. */
-  const copyExport = async (file: string, exported: string, newName: string) => {
-    const head = new RegExp(`^(export (?:const|function) )${exported}\\b`, "m");
-    const chunks = chunksOf(await read(file)).flatMap((chunk) =>
-      head.test(chunk) ? [chunk, renamed(chunk.replace(head, `$1${newName}`), renames)] : chunk,
-    );
-    texts.set(file, `${chunks.join("\n\n")}\n`);
-  };
-
-  const handler = await read(`functions/${like}.ts`);
-  const [, declared = "", contract = ""] = /\{ (\w+) \} from "[./]*(lib\/contract\/.+)"/.exec(handler) ?? [];
-  const newDeclared = nameOf(name, input.method, declared);
-  await copyExport(contract, declared, newDeclared);
-
-  const [, module, queries = ""] = /\* as (\w+) from "[./]*(lib\/queries\/.+)"/.exec(handler) ?? [];
-  const [, query = ""] = new RegExp(`\\b${module}\\.(\\w+)\\(`).exec(handler) ?? [];
-  if (module) {
-    await copyExport(queries, query, newDeclared);
-    renames[`${module}.${query}`] = `${module}.${newDeclared}`;
-  }
-  // The copied query keeps the sibling's input, and would not find its own name imported.
-  renames[declared] = newDeclared;
-
+  const { method, path, like } = input;
+  const sibling = expectNew(input);
+  const name = endpointPath({ path: path as `/${string}`, response: sibling.response });
+  const read = (file: string) => readFile(join(root, file), "utf8");
+  const [handler, event] = await Promise.all([read(`functions/${like}.ts`), read(`events/${like}.json`)]);
+  const declared = nameIn(sibling);
+  const newDeclared = nameOf(name, method, declared);
   const [, change] = /\bchange\("(\w+)"/.exec(handler) ?? [];
-  if (change) {
-    const newChange = newDeclared.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    renames[change] = newChange;
-    await copy(fileOf(change), fileOf(newChange), (text) => {
-      const definition = chunksOf(text).find((chunk) => chunk.includes(` function ${newChange}(`)) ?? "";
-      // A longer path would make the first line of the comment too long.
-      return `${definition.replace(/^(-- \w+ \S+) /, "$1\n-- ")}\n`;
-    });
-    const list = await read("lib/changes/all.ts");
-    const [terms = ""] = new RegExp(`^  ${change}: .*\n`, "m").exec(list) ?? [];
-    const newTerms = terms.replace(change, newChange).replace(/table: "\w+"/, `table: "${tableOf(name)}"`);
-    texts.set("lib/changes/all.ts", list.replace(terms, terms + newTerms));
-  }
+  const newChange = newDeclared.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const names = {
+    [withoutParameter(sibling.path)]: withoutParameter(path),
+    [like]: name,
+    [declared]: newDeclared,
+    [JSON.parse(event).requestContext.requestId]: crypto.randomUUID(),
+    ...(change && { [change]: newChange }),
+  };
+  /** Adds a copy behind a part of a text. */
+  const withCopy = (text: string, part: string, end: string) =>
+    text.replace(part, () => `${part}${end}${renamed(part, names)}`);
 
   const depth = "../".repeat(name.split("/").length);
-  await copy(`functions/${like}.ts`, `functions/${name}.ts`, (text) => text.replaceAll(/"(\.\.\/)+/g, `"${depth}`));
-  renames[JSON.parse(await read(`events/${like}.json`)).requestContext.requestId] = crypto.randomUUID();
-  await copy(`events/${like}.json`, `events/${name}.json`);
-  await copy(`lib/queries/statements/${like}.sql`, `lib/queries/statements/${name}.sql`);
-  for (const [file, text] of texts) {
+  const texts = {
+    [`functions/${name}.ts`]: renamed(handler, names).replaceAll(/"(\.\.\/)+/g, `"${depth}`),
+    [`events/${name}.json`]: renamed(event, names),
+  };
+  for (const file of globSync("lib/contract/*.ts", { cwd: root })) {
+    const text = await read(file);
+    const declaration = paragraphIn(text, `export const ${declared} = `);
+    if (declaration) texts[file] = withCopy(text, declaration, "\n\n");
+  }
+  if (change) {
+    const definition = paragraphIn(await read(fileOf(change)), ` function ${change}(`) ?? "";
+    // A longer path would make the first line of the comment too long.
+    texts[fileOf(newChange)] = `${renamed(definition, names).replace(/^(-- \w+ \S+) /, "$1\n-- ")}\n`;
+    const list = await read("lib/changes/all.ts");
+    const [terms = ""] = new RegExp(`^  ${change}: .*\n`, "m").exec(list) ?? [];
+    texts["lib/changes/all.ts"] = withCopy(list, terms, "").replace(
+      new RegExp(`(?<=^  ${newChange}: .*table: )"\\w+"`, "m"),
+      `"${tableOf(name)}"`,
+    );
+  }
+  for (const [file, text] of Object.entries(texts)) {
     await mkdir(dirname(join(root, file)), { recursive: true });
     await writeFile(join(root, file), text);
   }
-  await tidy(root, [...texts.keys()]);
-  if (!change) return [...texts.keys()];
-  await promisify(execFile)(process.execPath, [join(root, "infra/check/each-change.ts")]);
-  return [...texts.keys(), "lib/changes/each-change.sql"];
+  return Object.keys(texts);
 }
 
 /** First segments that something else serves: the edge, the local service, and API Gateway for its health checks. */
@@ -96,8 +82,11 @@ const reserved: Readonly<Record<string, string>> = {
   sping: "API Gateway",
 };
 
-/** @throws {UsageError} if the sibling cannot be copied, or the endpoint exists */
-function expectNew({ method, path, like }: NewEndpoint) {
+/**
+ * @returns the sibling
+ * @throws {UsageError} if the sibling cannot be copied, or the endpoint exists
+ */
+function expectNew({ method, path, like }: NewEndpoint): Declaration {
   if (!/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path)) throw new UsageError(`${path} is no path of an endpoint`);
   const [, first = ""] = path.split("/");
   if (reserved[first]) throw new UsageError(`/${first} is reserved by ${reserved[first]}`);
@@ -116,10 +105,16 @@ function expectNew({ method, path, like }: NewEndpoint) {
   const name = endpointPath({ path: path as `/${string}`, response: sibling.response });
   if (existsSync(join(import.meta.dirname, `../../functions/${name}.ts`)))
     throw new UsageError(`There is functions/${name}.ts already`);
-  const withoutParameter = (text: string) => text.replace(/\/\{\w+\}$/, "");
-  const renames: Record<string, string> = { [withoutParameter(sibling.path)]: withoutParameter(path), [like]: name };
-  return { name, renames };
+  return sibling;
 }
+
+const withoutParameter = (path: string) => path.replace(/\/\{\w+\}$/, "");
+
+/** The name of a declaration in lib/contract. */
+const nameIn = (declaration: Declaration): string =>
+  Object.values(resources)
+    .flatMap((each) => Object.entries(each))
+    .find(([, each]) => each === declaration)?.[0] ?? "";
 
 /** `publishers/countries` like `getRandomPublisher` is `getPublishersCountries`, and `POST admin-users/ban` is `banUser`. */
 function nameOf(name: string, method: string, declared: string): string {
@@ -148,16 +143,12 @@ const renamed = (text: string, names: Readonly<Record<string, string>>) =>
     (each) => names[each] ?? "",
   );
 
-/** The top-level statements of a formatted file: only these are preceded by an empty line and begin in column one. */
-const chunksOf = (text: string) => text.trimEnd().split(/\n\n(?=[^\s)\]}])/);
-
-/** Sorts imports, and formats, as the check requires. */
-async function tidy(root: string, files: readonly string[]): Promise<void> {
-  const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
-  const sources = files.filter((file) => !file.endsWith(".sql"));
-  const flags = ["check", "--write", "--linter-enabled=false", "--vcs-enabled=false"];
-  await promisify(execFile)(process.execPath, [biome, ...flags, ...sources], { cwd: root });
-}
+/** The paragraph of a file that has this text. Paragraphs begin in column one behind an empty line. */
+const paragraphIn = (text: string, part: string): string | undefined =>
+  text
+    .trimEnd()
+    .split(/\n\n(?=[^\s)\]}])/)
+    .find((paragraph) => paragraph.includes(part));
 
 if (import.meta.main) {
   await runCommand(
@@ -167,8 +158,8 @@ if (import.meta.main) {
       print(`${files.map((file) => relative(process.cwd(), join(root, file))).join("\n")}
 
 It responds as ${like} does. Now change what is different: the declaration (summary, permission, parameters, response,
-errors), then query or change, and event. Write its tests in test/functions, with the title ${method} ${path}. Then run
-npm run openapi, npm run statements, npm run check, and its tests.`);
+errors), the query that the function calls or the change, and the event. Write its tests in test/functions, with the
+title ${method} ${path}. Then run npm run format, npm run openapi, npm run statements, npm run check, and its tests.`);
     }),
   );
 }
