@@ -103,8 +103,8 @@ function newRecord({ columns, lists }: LineTable): string {
             'slug', coalesce(said_slug(object ->> 'id'), made),
             'alias_keys', coalesce(
               (
-                select string_agg(search_key(element ->> '${aliases?.columns[0]?.name}'), chr(10) order by place)
-                from jsonb_array_elements(lists -> '${aliases?.table}') with ordinality as alias (element, place)
+                select string_agg(search_key(element ->> '${aliases?.columns[0]?.name}'), chr(10) order by position)
+                from jsonb_array_elements(lists -> '${aliases?.table}') with ordinality as alias (element, position)
               ),
               ''
             )
@@ -155,9 +155,9 @@ create function replace_${table}(lines import_line[], records jsonb) returns big
     from
       unnest(lines)
       cross join lateral jsonb_array_elements(lists -> '${table}')
-        with ordinality as listed (element, place)
+        with ordinality as listed (element, position)
     where not exists (select from tags where identity_key(name) = identity_key(element ->> 'tag_id'))
-    order by number, place
+    order by number, position
     on conflict do nothing;`
       : ""
   }
@@ -168,8 +168,8 @@ create function replace_${table}(lines import_line[], records jsonb) returns big
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> '${table}')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select ${owner}
@@ -267,7 +267,7 @@ function writeRelations(relation: LineTable): string {
 create function write_${table}(lines import_line[], records jsonb) returns setof import_outcome
   language plpgsql as $$
   declare
-    max bigint = (select most from history_tables() where table_name = '${table}');
+    max bigint = (select listed.max from history_tables() as listed where table_name = '${table}');
     owners bigint[];
   begin
     with added as (

@@ -1,7 +1,7 @@
 import type { Client } from "pg";
 
 /**
- * The recorded tables that lead to contributors, and whose rows a merge would delete with the merged contributor, since
+ * The recorded tables that reference contributors, and whose rows a merge would delete with the merged contributor, since
  * `merge_contributors` of this release does not update them.
  */
 export async function unmerged(client: Client): Promise<string[]> {
@@ -20,7 +20,7 @@ export async function unmerged(client: Client): Promise<string[]> {
   `);
   return rows.map(
     ({ name }) =>
-      `The table ${name} leads to contributors, but lib/changes/merge-contributors.sql does not update it, so a merge ` +
+      `The table ${name} references contributors, but lib/changes/merge-contributors.sql does not update it, so a merge ` +
       "would delete its rows",
   );
 }

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 
-/** Tables that lead to a recorded one, and are not recorded themselves, each for a reason (lib/changes/README.md). */
+/** Tables that reference a recorded one, and are not recorded themselves, each for a reason (lib/changes/README.md). */
 const exceptions: Readonly<Record<string, string>> = {
   awaited_emails: "An address is personal, and is forgotten when it is not awaited any more",
   contributor_locks: "Who edits a record is no change of the record",
@@ -38,12 +38,12 @@ export async function unrecorded(client: Client): Promise<string[]> {
       .filter(({ name }) => !Object.hasOwn(exceptions, name))
       .map(
         ({ name, parent }) =>
-          `The table ${name} leads to ${parent}, but is not in history_tables() (lib/migrations/history.sql), so an ` +
+          `The table ${name} references ${parent}, but is not in history_tables() (lib/migrations/history.sql), so an ` +
           "undo would lose its rows. If it must not be recorded, infra/check/unrecorded.ts has the reason",
       ),
     ...Object.keys(exceptions)
       .filter((name) => !found.has(name))
-      .map((name) => `infra/check/unrecorded.ts has ${name}, which leads to no recorded table`),
+      .map((name) => `infra/check/unrecorded.ts has ${name}, which references no recorded table`),
     ...columns.map(({ name, type }) => `The history cannot hold values of ${name} exactly, since it is ${type}`),
   ];
 }

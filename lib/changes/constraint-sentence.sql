@@ -10,7 +10,7 @@ create function constraint_sentence(refusing_table text, constraint_name text, c
     (
       select case
         when contype = 'f' then format(
-          'The %s would lead to a %s that is not there (%s)',
+          'The %s would reference a %s that does not exist (%s)',
           thing, (select kind from history_tables() as parent where to_regclass(parent.table_name) = confrelid), columns
         )
         when contype = 'c' then format('The %s of the %s is not allowed (%s)', columns, thing, conname)
@@ -22,7 +22,7 @@ create function constraint_sentence(refusing_table text, constraint_name text, c
           select string_agg(cast(attname as text), ', ' order by attnum)
           from pg_attribute
           where attrelid = conrelid and attnum = any(conkey)
-        ) as own (columns)
+        ) as constrained (columns)
     ),
     (
       select format('Another %s has the same %s', thing, columns)
@@ -37,7 +37,7 @@ create function constraint_sentence(refusing_table text, constraint_name text, c
             and (attnum = any(indkey) or attnum in (
               select refobjsubid from pg_depend where objid = indexrelid and refobjid = indrelid and refobjsubid > 0
             ))
-        ) as own (columns)
+        ) as constrained (columns)
     ),
     (select 'The ' || nullif(column_name, '') || ' of the ' || thing || ' cannot be empty' from refusing),
     format('The database refuses it by %s', coalesce(nullif(constraint_name, ''), nullif(refusing_table, ''), 'a rule'))

@@ -10,12 +10,12 @@ create function missing_aliases(owner contributors, removed bigint[], names text
     union all
     select identity_key(name) from contributor_aliases where contributor_id = owner.id and id <> all(removed)
   )
-  select coalesce(jsonb_agg(jsonb_build_object('name', name) order by place), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object('name', name) order by position), '[]')
   from (
-    select distinct on (identity_key(name)) name, place
-    from unnest(names) with ordinality as alias (name, place)
+    select distinct on (identity_key(name)) name, position
+    from unnest(names) with ordinality as alias (name, position)
     where identity_key(name) not in (select key from known)
-    order by identity_key(name), place
+    order by identity_key(name), position
   ) as alias
 $$;
 
@@ -31,25 +31,25 @@ create function missing_relations(owner bigint, removed bigint[], modified json,
       left join json_populate_recordset(cast(null as contributor_relations), modified) as input on input.id = current.id
     where current.contributor_id = owner and current.id <> all(removed)
   )
-  select coalesce(json_agg(element order by place), '[]')
+  select coalesce(json_agg(element order by position), '[]')
   from (
-    select distinct on (element ->> 'relation_id', element ->> 'relation_type') element, place
-    from json_array_elements(relations) with ordinality as relation (element, place)
+    select distinct on (element ->> 'relation_id', element ->> 'relation_type') element, position
+    from json_array_elements(relations) with ordinality as relation (element, position)
     where
       (cast(element ->> 'relation_id' as bigint), element ->> 'relation_type')
         not in (select relation_id, relation_type from known)
-    order by element ->> 'relation_id', element ->> 'relation_type', place
+    order by element ->> 'relation_id', element ->> 'relation_type', position
   ) as relation
 $$;
 
 -- Those of the descriptions, each once, that a contributor does not have when others are removed.
 create function missing_descriptions(owner bigint, removed bigint[], descriptions json) returns json
   language sql stable as $$
-  select coalesce(json_agg(element order by place), '[]')
+  select coalesce(json_agg(element order by position), '[]')
   from (
-    select distinct on (cast(element as text)) element, place
+    select distinct on (cast(element as text)) element, position
     from
-      json_array_elements(descriptions) with ordinality as list (element, place)
+      json_array_elements(descriptions) with ordinality as list (element, position)
       cross join lateral json_populate_record(cast(null as contributor_descriptions), element) as input
     where not exists (
       select
@@ -60,7 +60,7 @@ create function missing_descriptions(owner bigint, removed bigint[], description
         and (current.language, current.source, current.description)
           = (input.language, input.source, input.description)
     )
-    order by cast(element as text), place
+    order by cast(element as text), position
   ) as description
 $$;
 
@@ -162,14 +162,14 @@ create function edit_relations(target bigint, removed bigint[], modified json, a
   end
 $$;
 
--- Replaces the links, if the request has some, each at its place.
+-- Replaces the links, if the request has some, each at its position.
 create function edit_links(target bigint, links json) returns void language plpgsql as $$
   declare
     latest text[] = array(
       select url
-      from json_array_elements_text(links) with ordinality as link (url, place)
+      from json_array_elements_text(links) with ordinality as link (url, position)
       group by url
-      order by min(place)
+      order by min(position)
     );
   begin
     if links is null
@@ -179,8 +179,8 @@ create function edit_links(target bigint, links json) returns void language plpg
     end if;
     delete from contributor_links where contributor_id = target and position >= cardinality(latest);
     insert into contributor_links as current (contributor_id, position, url)
-    select target, place - 1, url
-    from unnest(latest) with ordinality as link (url, place)
+    select target, position - 1, url
+    from unnest(latest) with ordinality as link (url, position)
     on conflict (contributor_id, position) do update
     set url = excluded.url
     where current.url <> excluded.url;

@@ -30,18 +30,18 @@ $$;
 -- loses the record of the user, since the deletion is for good.
 create function delete_user(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    former text;
+    old_image text;
     rule integer = leaving_rule(request.target, caller.id, roles_of(request.target));
   begin
     if rule is not null then
       return forbidden(rule);
     end if;
 
-    delete from users where id = request.target returning image into former;
+    delete from users where id = request.target returning image into old_image;
     perform forget_user(request.target);
     if caller.id = request.target then
       caller.username = null;
     end if;
-    return done(request, caller, json_build_object('former', former), record => 'user/' || request.target);
+    return done(request, caller, json_build_object('old_image', old_image), record => 'user/' || request.target);
   end
 $$;

@@ -1,11 +1,11 @@
 -- Changes as people read them.
 
 -- The first rows of a change behind a row of history, as many as may be, as people read them: the record, what the row
--- is there, its key without the record, and the kinds of the records to which columns lead.
+-- is there, its key without the record, and the kinds of the records that columns reference.
 create function described_rows(described bigint, behind bigint, rows_max bigint, bytes_max bigint) returns jsonb
   language sql stable as $$
   with first_rows as materialized (
-    select * from changed_rows where change_id = described and id > behind order by id, place limit rows_max
+    select * from changed_rows where change_id = described and id > behind order by id, position limit rows_max
   ), tables as materialized (
     select listed.*, key_columns(table_name) as key_columns, (
       select jsonb_object_agg(column_name, parent_kind)
@@ -30,9 +30,9 @@ create function described_rows(described bigint, behind bigint, rows_max bigint,
       else before
     end,
     'after', case when before is null then after - key_columns - listed.owner else after end
-  ) order by id, place), '[]')
+  ) order by id, position), '[]')
   from
-    (select *, sum(octet_length(concat(before, after))) over (order by id, place) as bytes from first_rows) as row
+    (select *, sum(octet_length(concat(before, after))) over (order by id, position) as bytes from first_rows) as row
     join tables as listed using (table_name)
   where bytes <= bytes_max
 $$;

@@ -18,7 +18,7 @@ create function elements_error(
   end
 $$;
 
--- Whether a relation leads to a missing contributor, or to the contributor itself.
+-- Whether a relation references a missing contributor, or the contributor itself.
 create function has_invalid_relation(relations json, target bigint) returns boolean language sql stable as $$
   select exists (
     select

@@ -53,15 +53,15 @@ create function can_have(image_key text) returns boolean language plpgsql as $$
 $$;
 
 -- The outcome of a record's new image. In the interface a record without an image to remove is an error.
-create function image_set(request request, caller caller, former text) returns outcome language plpgsql as $$
+create function image_set(request request, caller caller, old_image text) returns outcome language plpgsql as $$
   declare
     new_image text = request.input ->> 'key';
   begin
-    if new_image is null and former is null then
+    if new_image is null and old_image is null then
       return refused(500);
     end if;
     return done(
-      request, caller, json_build_object('image', new_image, 'former', former), takes_authority => false
+      request, caller, json_build_object('image', new_image, 'old_image', old_image), takes_authority => false
     );
   end
 $$;

@@ -61,8 +61,8 @@ create function replace_publisher_aliases(lines import_line[], records jsonb) re
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> 'publisher_aliases')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select publisher_id
@@ -142,8 +142,8 @@ create function replace_publisher_descriptions(lines import_line[], records json
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> 'publisher_descriptions')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select publisher_id
@@ -231,8 +231,8 @@ create function write_publishers(lines import_line[], records jsonb) returns set
             'slug', coalesce(said_slug(object ->> 'id'), made),
             'alias_keys', coalesce(
               (
-                select string_agg(search_key(element ->> 'title'), chr(10) order by place)
-                from jsonb_array_elements(lists -> 'publisher_aliases') with ordinality as alias (element, place)
+                select string_agg(search_key(element ->> 'title'), chr(10) order by position)
+                from jsonb_array_elements(lists -> 'publisher_aliases') with ordinality as alias (element, position)
               ),
               ''
             )
@@ -278,7 +278,7 @@ $$;
 create function write_publisher_relations(lines import_line[], records jsonb) returns setof import_outcome
   language plpgsql as $$
   declare
-    max bigint = (select most from history_tables() where table_name = 'publisher_relations');
+    max bigint = (select listed.max from history_tables() as listed where table_name = 'publisher_relations');
     owners bigint[];
   begin
     with added as (
@@ -337,8 +337,8 @@ create function replace_contributor_links(lines import_line[], records jsonb) re
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> 'contributor_links')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select contributor_id
@@ -397,8 +397,8 @@ create function replace_contributor_aliases(lines import_line[], records jsonb) 
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> 'contributor_aliases')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select contributor_id
@@ -478,8 +478,8 @@ create function replace_contributor_descriptions(lines import_line[], records js
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> 'contributor_descriptions')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select contributor_id
@@ -567,8 +567,8 @@ create function write_contributors(lines import_line[], records jsonb) returns s
             'slug', coalesce(said_slug(object ->> 'id'), made),
             'alias_keys', coalesce(
               (
-                select string_agg(search_key(element ->> 'name'), chr(10) order by place)
-                from jsonb_array_elements(lists -> 'contributor_aliases') with ordinality as alias (element, place)
+                select string_agg(search_key(element ->> 'name'), chr(10) order by position)
+                from jsonb_array_elements(lists -> 'contributor_aliases') with ordinality as alias (element, position)
               ),
               ''
             )
@@ -618,7 +618,7 @@ $$;
 create function write_contributor_relations(lines import_line[], records jsonb) returns setof import_outcome
   language plpgsql as $$
   declare
-    max bigint = (select most from history_tables() where table_name = 'contributor_relations');
+    max bigint = (select listed.max from history_tables() as listed where table_name = 'contributor_relations');
     owners bigint[];
   begin
     with added as (
@@ -679,9 +679,9 @@ create function replace_series_tags(lines import_line[], records jsonb) returns 
     from
       unnest(lines)
       cross join lateral jsonb_array_elements(lists -> 'series_tags')
-        with ordinality as listed (element, place)
+        with ordinality as listed (element, position)
     where not exists (select from tags where identity_key(name) = identity_key(element ->> 'tag_id'))
-    order by number, place
+    order by number, position
     on conflict do nothing;
     requested = array(
       select jsonb_populate_record(cast(null as series_tags), element || jsonb_build_object(
@@ -691,8 +691,8 @@ create function replace_series_tags(lines import_line[], records jsonb) returns 
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> 'series_tags')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select series_id
@@ -749,8 +749,8 @@ create function replace_series_aliases(lines import_line[], records jsonb) retur
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> 'series_aliases')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select series_id
@@ -830,8 +830,8 @@ create function replace_series_descriptions(lines import_line[], records jsonb) 
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> 'series_descriptions')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select series_id
@@ -910,8 +910,8 @@ create function replace_volumes(lines import_line[], records jsonb) returns bigi
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> 'volumes')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select series_id
@@ -970,8 +970,8 @@ create function replace_series_contributors(lines import_line[], records jsonb) 
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> 'series_contributors')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select series_id
@@ -1030,8 +1030,8 @@ create function replace_series_publishers(lines import_line[], records jsonb) re
       from
         unnest(lines) as line
         cross join lateral jsonb_array_elements(lists -> 'series_publishers')
-          with ordinality as listed (element, place)
-      order by number, place
+          with ordinality as listed (element, position)
+      order by number, position
     );
     changed = array(
       select series_id
@@ -1094,8 +1094,8 @@ create function write_series(lines import_line[], records jsonb) returns setof i
             'slug', coalesce(said_slug(object ->> 'id'), made),
             'alias_keys', coalesce(
               (
-                select string_agg(search_key(element ->> 'name'), chr(10) order by place)
-                from jsonb_array_elements(lists -> 'series_aliases') with ordinality as alias (element, place)
+                select string_agg(search_key(element ->> 'name'), chr(10) order by position)
+                from jsonb_array_elements(lists -> 'series_aliases') with ordinality as alias (element, position)
               ),
               ''
             )

@@ -5,13 +5,13 @@ create function excess(record_kind text, owners bigint[]) returns text language 
   declare
     list_table text;
     owner_column text;
-    most bigint;
+    max_rows bigint;
     found_excess text;
   begin
-    for list_table, owner_column, most in
-      select table_name, listed.owner, listed.most
+    for list_table, owner_column, max_rows in
+      select table_name, listed.owner, listed.max
       from history_tables() as listed
-      where kind = record_kind and listed.most is not null
+      where kind = record_kind and listed.max is not null
     loop
       execute format(
         $sql$
@@ -21,7 +21,7 @@ create function excess(record_kind text, owners bigint[]) returns text language 
         owner_column, list_table
       )
       into found_excess
-      using owners, initcap(record_kind), regexp_replace(list_table, '^' || record_kind || '_', ''), most;
+      using owners, initcap(record_kind), regexp_replace(list_table, '^' || record_kind || '_', ''), max_rows;
       exit when found_excess is not null;
     end loop;
     return found_excess;

@@ -10,11 +10,11 @@ create function merge_error(kept_id bigint, merged_ids bigint[]) returns text la
     )
   end
   from
-    unnest(kept_id || merged_ids) with ordinality as requested (id, place)
+    unnest(kept_id || merged_ids) with ordinality as requested (id, position)
     left join contributors as merged on merged.id = requested.id
     left join contributors as kept on kept.id = kept_id
   where merged.id is null or merged.scope <> kept.scope
-  order by place
+  order by position
   limit 1
 $$;
 
@@ -50,10 +50,10 @@ $$;
 create function lost_values(kept contributors, merged_ids bigint[]) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(
     format('The %s "%s" of contributor %s is lost: contributor %s keeps its own', field, value, id, kept.id)
-    order by place, field
+    order by position, field
   ), '[]')
   from
-    unnest(merged_ids) with ordinality as merged (id, place)
+    unnest(merged_ids) with ordinality as merged (id, position)
     join contributors using (id)
     cross join lateral (
       values
@@ -69,7 +69,7 @@ create function filled_fields(kept contributors, merged_ids bigint[]) returns js
   from (
     select distinct on (name) name, value
     from
-      unnest(merged_ids) with ordinality as merged (id, place)
+      unnest(merged_ids) with ordinality as merged (id, position)
       join contributors using (id)
       cross join lateral (
         values
@@ -77,12 +77,12 @@ create function filled_fields(kept contributors, merged_ids bigint[]) returns js
           ('external_id', case when said_slug(external_id) is null then external_id end)
       ) as field (name, value)
     where value is not null and to_jsonb(kept) ->> name is null
-    order by name, place
+    order by name, position
   ) as first
 $$;
 
 -- ops-merge-contributors. What the merged ones have gets another owner; what is left goes with them. Of rows that are
--- the same, that of the contributor who comes first in the request moves. Slugs and external ids lead to the kept one.
+-- the same, that of the contributor who comes first in the request moves. Slugs and external ids find the kept one.
 -- The result has what the kept one gets, of series those that it was not in, and warnings: which unpublished names
 -- become visible, and which values are lost.
 create function merge_contributors(request request) returns outcome language plpgsql as $$
@@ -112,9 +112,9 @@ create function merge_contributors(request request) returns outcome language plp
     filled = filled_fields(kept, merged_ids);
     warnings = published_names(kept, merged_ids) || lost_values(kept, merged_ids);
     select
-      jsonb_agg(jsonb_build_object('id', id, 'name', full_name(contributors), 'slug', slug) order by place)
+      jsonb_agg(jsonb_build_object('id', id, 'name', full_name(contributors), 'slug', slug) order by position)
     into merged
-    from unnest(merged_ids) with ordinality as person (id, place) join contributors using (id);
+    from unnest(merged_ids) with ordinality as person (id, position) join contributors using (id);
 
     insert into contributor_aliases (contributor_id, name)
     select id, full_name(contributors) from contributors where id = any(merged_ids);
@@ -122,35 +122,35 @@ create function merge_contributors(request request) returns outcome language plp
       update contributor_aliases as alias
       set contributor_id = kept_id
       from (
-        select distinct on (identity_key(name)) id, place
+        select distinct on (identity_key(name)) id, position
         from
-          unnest(everybody) with ordinality as person (contributor_id, place)
+          unnest(everybody) with ordinality as person (contributor_id, position)
           join contributor_aliases using (contributor_id)
-        order by identity_key(name), place, id
+        order by identity_key(name), position, id
       ) as first
-      where alias.id = first.id and place > 1 and identity_key(name) <> identity_key(full_name(kept))
-      returning name, place, alias.id
+      where alias.id = first.id and position > 1 and identity_key(name) <> identity_key(full_name(kept))
+      returning name, position, alias.id
     )
-    select coalesce(array_agg(name order by place, id), '{}') into aliases from gained;
+    select coalesce(array_agg(name order by position, id), '{}') into aliases from gained;
 
     with gained as (
       update contributor_links as link
       set contributor_id = kept_id, position = last_position + number
       from
         (
-          select contributor_id, position, row_number() over (order by place, position) as number
+          select contributor_id, position, row_number() over (order by person_position, position) as number
           from (
-            select distinct on (url) contributor_id, position, place
+            select distinct on (url) contributor_id, position, person_position
             from
-              unnest(everybody) with ordinality as person (contributor_id, place)
+              unnest(everybody) with ordinality as person (contributor_id, person_position)
               join contributor_links using (contributor_id)
-            order by url, place, position
+            order by url, person_position, position
           ) as first
-          where place > 1
+          where person_position > 1
         ) as numbered,
         (
           select coalesce(max(position), -1) from contributor_links where contributor_id = kept_id
-        ) as own (last_position)
+        ) as kept_links (last_position)
       where (link.contributor_id, link.position) = (numbered.contributor_id, numbered.position)
       returning url, number
     )
@@ -161,28 +161,28 @@ create function merge_contributors(request request) returns outcome language plp
       update contributor_descriptions as description
       set contributor_id = kept_id
       from (
-        select id, place, rank() over (partition by identity_key(language) order by place) as rank
+        select id, position, rank() over (partition by identity_key(language) order by position) as rank
         from
-          unnest(everybody) with ordinality as person (contributor_id, place)
+          unnest(everybody) with ordinality as person (contributor_id, position)
           join contributor_descriptions using (contributor_id)
       ) as ranked
-      where description.id = ranked.id and place > 1 and rank = 1
-      returning language, place, description.id
+      where description.id = ranked.id and position > 1 and rank = 1
+      returning language, position, description.id
     )
-    select coalesce(array_agg(language order by place, id), '{}') into languages from gained;
+    select coalesce(array_agg(language order by position, id), '{}') into languages from gained;
 
     delete from contributor_relations where contributor_id = any(everybody) and relation_id = any(everybody);
     with gained as (
       update contributor_relations as relation
       set contributor_id = kept_id
       from (
-        select distinct on (relation_id, relation_type) id, place
+        select distinct on (relation_id, relation_type) id, position
         from
-          unnest(everybody) with ordinality as person (contributor_id, place)
+          unnest(everybody) with ordinality as person (contributor_id, position)
           join contributor_relations using (contributor_id)
-        order by relation_id, relation_type, place, id
+        order by relation_id, relation_type, position, id
       ) as first
-      where relation.id = first.id and place > 1
+      where relation.id = first.id and position > 1
       returning relation.id
     )
     select count(*) into relations from gained;
@@ -191,26 +191,26 @@ create function merge_contributors(request request) returns outcome language plp
     update contributor_relations as relation
     set relation_id = kept_id
     from (
-      select distinct on (contributor_id, relation_type) id, place
+      select distinct on (contributor_id, relation_type) id, position
       from
-        unnest(everybody) with ordinality as person (relation_id, place)
+        unnest(everybody) with ordinality as person (relation_id, position)
         join contributor_relations using (relation_id)
-      order by contributor_id, relation_type, place, id
+      order by contributor_id, relation_type, position, id
     ) as first
-    where relation.id = first.id and place > 1;
+    where relation.id = first.id and position > 1;
     update contributors set version = version + 1 where id = any(others);
 
     with gained as (
       update series_contributors as work
       set contributor_id = kept_id
       from (
-        select distinct on (series_id) series_id, contributor_id, place
+        select distinct on (series_id) series_id, contributor_id, position
         from
-          unnest(everybody) with ordinality as person (contributor_id, place)
+          unnest(everybody) with ordinality as person (contributor_id, position)
           join series_contributors using (contributor_id)
-        order by series_id, place
+        order by series_id, position
       ) as first
-      where (work.series_id, work.contributor_id) = (first.series_id, first.contributor_id) and place > 1
+      where (work.series_id, work.contributor_id) = (first.series_id, first.contributor_id) and position > 1
       returning work.series_id
     )
     select count(*) into series from gained;

@@ -4,10 +4,10 @@
 -- That a row of the table, called `current`, has the `row_key`, which is a JSON array.
 create function has_key(table_name text) returns text language sql stable as $$
   select string_agg(
-    format('current.%I = cast(row_key ->> %s as %s)', attname, place - 1, format_type(atttypid, atttypmod)), ' and '
+    format('current.%I = cast(row_key ->> %s as %s)', attname, position - 1, format_type(atttypid, atttypmod)), ' and '
   )
   from
-    unnest(key_columns(table_name)) with ordinality as key (name, place)
+    unnest(key_columns(table_name)) with ordinality as key (name, position)
     join pg_attribute on attrelid = cast(table_name as regclass) and attname = name
 $$;
 
@@ -60,9 +60,9 @@ $$;
 create function objects_by_columns(table_name text, objects jsonb, path text[] default '{}') returns table (
   columns text[], same_columns jsonb
 ) language sql stable as $$
-  select writable_columns(table_name, names), jsonb_agg(object order by place)
+  select writable_columns(table_name, names), jsonb_agg(object order by position)
   from
-    jsonb_array_elements(objects) with ordinality as element (object, place)
+    jsonb_array_elements(objects) with ordinality as element (object, position)
     cross join lateral (select array(select jsonb_object_keys(object #> path))) as object_keys (names)
   where names <> '{}'
   group by names
@@ -109,11 +109,11 @@ create function update_rows(table_name text, objects jsonb) returns void languag
           update %1$I as current set (%2$s) = row(%3$s)
           from
             jsonb_array_elements($1) as object
-            cross join lateral jsonb_populate_record(cast(null as %1$I), object -> 'values') as latter
+            cross join lateral jsonb_populate_record(cast(null as %1$I), object -> 'values') as new_values
             cross join lateral (select object -> 'key') as named (row_key)
           where %4$s
         $sql$,
-        table_name, column_list(columns), column_list(columns, 'latter.'), has_key(table_name)
+        table_name, column_list(columns), column_list(columns, 'new_values.'), has_key(table_name)
       )
       using same_columns;
     end loop;

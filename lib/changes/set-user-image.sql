@@ -2,7 +2,7 @@
 create function set_user_image(request request, caller caller) returns outcome language plpgsql as $$
   declare
     new_image text = request.input ->> 'key';
-    former text;
+    old_image text;
   begin
     if not can_have(new_image) then
       return refused(500);
@@ -11,7 +11,7 @@ create function set_user_image(request request, caller caller) returns outcome l
     update users
     set image = new_image, version = version + 1
     where id = request.target and image is distinct from new_image
-    returning old.image into former;
-    return image_set(request, caller, former);
+    returning old.image into old_image;
+    return image_set(request, caller, old_image);
   end
 $$;

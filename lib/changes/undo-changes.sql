@@ -8,7 +8,7 @@ create function mark_undone(change_id bigint, by_id bigint) returns void languag
     set
       undone_by = by_id,
       result = case
-        when json_typeof(result) = 'object' then cast(cast(result as jsonb) - 'former' as json)
+        when json_typeof(result) = 'object' then cast(cast(result as jsonb) - 'old_image' as json)
         else result
       end
     where id = change_id

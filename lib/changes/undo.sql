@@ -26,7 +26,7 @@ create function touched_rows(undone_id bigint, lost text[]) returns touched_row[
       case when (array_agg(before order by step))[1] is not null then merged(before order by step desc) end as before,
       case when (array_agg(after order by step desc))[1] is not null then merged(after order by step) end as after
     from (
-      select *, row_number() over (order by id, before is null, place) as step
+      select *, row_number() over (order by id, before is null, position) as step
       from changed_rows
       where change_id = undone_id
     ) as steps
@@ -137,8 +137,8 @@ create function differences(undone_id bigint, rows differing_row[]) returns json
   select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
     'record', concat_ws('/', kind, owner),
     'row', nullif(concat_ws(' ', noun, (
-      select string_agg(key ->> cast(place - 1 as integer), ' ')
-      from unnest(key_columns(table_name)) with ordinality as key_column (name, place)
+      select string_agg(key ->> cast(position - 1 as integer), ' ')
+      from unnest(key_columns(table_name)) with ordinality as key_column (name, position)
       where noun is not null and name <> owner_column
     )), '')
   )) || jsonb_build_object(
@@ -167,14 +167,14 @@ create function steps_back(undone_id bigint, rows touched_row[], lost text[]) re
   with undone as materialized (
     select * from changed_rows where change_id = undone_id and changed_rows.table_name <> 'user_roles'
   ), entries as (
-    select row.table_name, row.key, without_image(row.before, lost) as before, row.after, id, place
+    select row.table_name, row.key, without_image(row.before, lost) as before, row.after, id, position
     from undone as row join unnest(rows) as touched using (table_name, key)
     union all
     select row.table_name, key, before, after, case when before is null then 0 else 9e18 end, 0
     from unnest(rows) as row
     where row.table_name = 'user_roles'
   ), ordered as (
-    select *, row_number() over (order by id desc, operation, place desc) as number
+    select *, row_number() over (order by id desc, operation, position desc) as number
     from
       entries
       cross join lateral (
@@ -232,11 +232,13 @@ create function take_back(undone_id bigint, rows touched_row[], lost text[]) ret
 
     -- A trigger has given a record another slug, if its own was not free yet when it was inserted.
     for table_name, objects in
-      select table_name, jsonb_agg(jsonb_build_object('key', key, 'values', former))
+      select table_name, jsonb_agg(jsonb_build_object('key', key, 'values', old_values))
       from
         unnest(differing_rows(rows, true)) as row
         join unnest(rows) as touched using (table_name, key)
-        cross join lateral (select jsonb_object_agg(name, before -> name) from unnest(columns) as name) as due (former)
+        cross join lateral (
+          select jsonb_object_agg(name, before -> name) from unnest(columns) as name
+        ) as due (old_values)
       where columns is not null
       group by table_name
     loop
@@ -245,10 +247,10 @@ create function take_back(undone_id bigint, rows touched_row[], lost text[]) ret
 
     -- A record has a new version, also one that is there again, and whatever belongs to it.
     for table_name, ids in
-      select own.table_name, array_agg(distinct row.owner)
-      from unnest(rows) as row join history_tables() as own on own.kind = row.kind and own.noun is null
-      group by own.table_name
-      having writable_columns(own.table_name, '{version}') is not null
+      select listed.table_name, array_agg(distinct row.owner)
+      from unnest(rows) as row join history_tables() as listed on listed.kind = row.kind and listed.noun is null
+      group by listed.table_name
+      having writable_columns(listed.table_name, '{version}') is not null
     loop
       execute format('update %I set version = version + 1 where id = any($1)', table_name) using ids;
     end loop;
@@ -266,7 +268,7 @@ create function administrator_power() returns bigint[] language sql stable as $$
   )
 $$;
 
--- What the database of today has no place for: rows of a table, or former values of a column, that it has no more.
+-- What the database of today has no room for: rows of a table, or old values of a column, that it has no more.
 create function lost_place(undone_id bigint) returns text language sql stable as $$
   select coalesce(
     (
@@ -324,7 +326,7 @@ create function rows_error(rows touched_row[], missing text[], lost text[], user
   select coalesce(
     case when rows = '{}' then coalesce(missing[1], 'It left everything as it was') end,
     (
-      select format('The former image of %s %s is removed', kind, owner)
+      select format('The old image of %s %s is removed', kind, owner)
       from unnest(rows)
       where after is not null and before ->> 'image' = any(lost)
       limit 1
@@ -408,7 +410,7 @@ create function undo_change(change changes, user_id bigint, last_row bigint) ret
       );
     when data_exception then
       return jsonb_build_object(
-        'reason', 'A column cannot have its former value any more, since its type has changed', 'differing', jsonb '[]'
+        'reason', 'A column cannot have its old value any more, since its type has changed', 'differing', jsonb '[]'
       );
   end
 $$;

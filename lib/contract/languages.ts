@@ -138,12 +138,12 @@ const keyOf = (name: string) =>
 /** English names are last, so they win: one language may be called in itself as another one is in English. */
 function tagsByName(): ReadonlyMap<string, string> {
   const known = `${codes} ${varieties}`.split(" ");
-  const own = Intl.DisplayNames.supportedLocalesOf(known).map((tag) => {
+  const inItself = Intl.DisplayNames.supportedLocalesOf(known).map((tag) => {
     const name = new Intl.DisplayNames(tag, { type: "language" }).of(tag);
     return [name ?? tag, tag] as const;
   });
   const inEnglish = known.map((tag) => [nameOf(tag), tag] as const);
-  return new Map([...own, ...inEnglish].map(([name, tag]) => [keyOf(name), tag]));
+  return new Map([...inItself, ...inEnglish].map(([name, tag]) => [keyOf(name), tag]));
 }
 
 /** The tag of a name such as `Uzbek (Cyrillic)` or `Chinese (Traditional, Macao SAR China)`. */

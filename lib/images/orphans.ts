@@ -28,8 +28,9 @@ export async function removeOrphan(
 }
 
 /** The keys of the record's new image, and of the one before (image_set, lib/changes/images.sql); null for none. */
-export const imagesIn = (result: string | null): { readonly image?: string | null; readonly former?: string | null } =>
-  JSON.parse(result ?? "{}");
+export const imagesIn = (
+  result: string | null,
+): { readonly image?: string | null; readonly old_image?: string | null } => JSON.parse(result ?? "{}");
 
 /**
  * Makes a change that takes a record or its image away, and then deletes the objects of the image. An instance without a
@@ -38,6 +39,6 @@ export const imagesIn = (result: string | null): { readonly image?: string | nul
 export const changeAndRemoveImage =
   <Name extends ChangeName>(name: Name) =>
   async (context: RecordChange<Name>) => {
-    const { former } = imagesIn(await context.change(name, context.path.id));
-    if (process.env.IMAGE_BUCKET) await removeOrphan(context, former);
+    const { old_image: old } = imagesIn(await context.change(name, context.path.id));
+    if (process.env.IMAGE_BUCKET) await removeOrphan(context, old);
   };

@@ -25,8 +25,8 @@ export const replaceImage =
     // A result means that the same request, with the client's key, was made before.
     if ((await context.change(prepare, context.path.id, { key })) !== null) return;
     await storeImage(key, await render(Buffer.from(text, "base64")), context.deadline);
-    const { image: current, former } = imagesIn(await swap(context, set, key));
-    await removeOrphan(context, current === key ? former : key);
+    const { image: current, old_image: old } = imagesIn(await swap(context, set, key));
+    await removeOrphan(context, current === key ? old : key);
   };
 
 /** Only an error of the contract proves that the record does not have the new image. */

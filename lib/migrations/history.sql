@@ -4,17 +4,17 @@
 -- A release may give the list other columns, which PostgreSQL does not replace.
 drop function if exists history_tables();
 
--- The tables whose rows are recorded, each behind those that its foreign keys lead to. First those of records, then
+-- The tables whose rows are recorded, each behind those that its foreign keys reference. First those of records, then
 -- those of their elements: a row is a `noun` of the record whose id is in the column named after the `kind`, and a
--- record may have `most` of them. Triggers keep `derived` columns, which are neither recorded nor brought back, as
+-- record may have `max` of them. Triggers keep `derived` columns, which are neither recorded nor brought back, as
 -- generated ones. A cache tag that ends with a hyphen is completed by the record's id. What is `kept` is neither
 -- removed nor brought back by an undo, for this reason.
 create function history_tables() returns table (
-  table_name text, kind text, owner text, noun text, derived text[], tags text[], most bigint, kept text
+  table_name text, kind text, owner text, noun text, derived text[], tags text[], max bigint, kept text
 ) language sql immutable as $$
   select
     table_name, kind, case when noun is null then 'id' else kind || '_id' end, noun, cast(derived as text[]),
-    cast(tags as text[]), most, kept
+    cast(tags as text[]), max, kept
   from (
     values
       ('clients', 'client', null, null, '{}', '{}', null),
@@ -43,14 +43,14 @@ create function history_tables() returns table (
       ('series_contributors', 'series', 'contributor', null, '{series-, series}', '{}', null),
       ('series_publishers', 'series', 'publisher', null, '{series-, series}', '{}', null),
       ('volumes', 'series', 'volume', null, '{series-, series}', '{}', null)
-  ) as listed (table_name, kind, noun, most, tags, derived, kept)
+  ) as listed (table_name, kind, noun, max, tags, derived, kept)
 $$;
 
 create or replace function key_columns(table_name text) returns text[] language sql stable as $$
-  select array_agg(cast(attname as text) order by place)
+  select array_agg(cast(attname as text) order by position)
   from
     pg_index
-    cross join lateral unnest(indkey) with ordinality as key (attnum, place)
+    cross join lateral unnest(indkey) with ordinality as key (attnum, position)
     join pg_attribute on attrelid = indrelid and pg_attribute.attnum = key.attnum
   where indrelid = cast(table_name as regclass) and indisprimary
 $$;
@@ -319,7 +319,7 @@ do $$
   end
 $$;
 
--- An undo brings rows back before those that they lead to, so foreign keys are checked when it is done.
+-- An undo brings rows back before those that they reference, so foreign keys are checked when it is done.
 do $$
   declare
     foreign_key record;
@@ -359,7 +359,7 @@ create or replace function forget_record(record_kind text, record_id bigint) ret
       );
 
     with forgotten as (
-      select change_id, id, place
+      select change_id, id, position
       from changed_rows as row join history_tables() as listed using (table_name)
       where
         owners @> array[record_id]
@@ -374,9 +374,9 @@ create or replace function forget_record(record_kind text, record_id bigint) ret
     )
     insert into history (change_id, id, table_name, owners, keys, before, after) overriding system value
     select
-      change_id, id, table_name, array_agg(owner order by place), jsonb_agg(key order by place),
-      jsonb_agg(before order by place), jsonb_agg(after order by place)
+      change_id, id, table_name, array_agg(owner order by position), jsonb_agg(key order by position),
+      jsonb_agg(before order by position), jsonb_agg(after order by position)
     from deleted join changed_rows using (change_id, id)
-    where (change_id, id, place) not in (select change_id, id, place from forgotten)
+    where (change_id, id, position) not in (select change_id, id, position from forgotten)
     group by change_id, id, table_name
   $$;

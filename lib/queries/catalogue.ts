@@ -17,7 +17,7 @@ export interface List {
   readonly field: string;
   readonly table: string;
   readonly columns: readonly Column[];
-  /** The column by which elements of a record differ. Undefined: they may be alike. */
+  /** The column by which elements of a record differ. Undefined: two may have the same values. */
   readonly key: string | undefined;
   /** By what an export orders it. */
   readonly order: string;
@@ -80,7 +80,7 @@ export const lines = (
 `;
 
 /**
- * How many references of a client's records the lines skip, since they lead to another client's: those between
+ * How many references of a client's records the lines skip, since they name another client's: those between
  * records that the client shares with others.
  */
 export const countSkipped = (client: number, tables: Readonly<Record<string, LineTable>>): Sql => sql`
@@ -125,7 +125,7 @@ function columnValue(table: string, column: Column): Sql {
   return raw(`cast(nullif(cast(to_json(${called}) as text), '${JSON.stringify(column.empty ?? "")}') as json)`);
 }
 
-/** The records that rows of a table are or lead to, and what a file calls them; each client has its scope. */
+/** The records that rows of a table are or reference, and what a file calls them; each client has its scope. */
 const referencesOf = (table: string, columns: readonly Column[]) =>
   columns.flatMap(({ name, parent }) => {
     if (parent === undefined || name === "client_id") return [];

@@ -135,11 +135,11 @@ function ofRecord(record: string | number): Sql {
     id = any (array(
       select change_id
       from history
-      where owners @> array[${Number(id)}::bigint] and table_name in (select table_name from (${tables}) as own)
+      where owners @> array[${Number(id)}::bigint] and table_name in (select table_name from (${tables}) as tables)
       union
       select id
       from changes
-      where record = any (array(select kind || '/' || ${String(id)}::text from (${tables}) as own))
+      where record = any (array(select kind || '/' || ${String(id)}::text from (${tables}) as tables))
     ))
   `;
 }

@@ -75,7 +75,7 @@ export function workFields({ user_lang, include }: Pick<WorksInput, "user_lang" 
 /** What is shown of a volume, beside its id and number. */
 export const volumeFields = sql`coalesce(${imageUrl(sql`cover`)}, '') as cover_path, aspect_ratio, nsfw, nsfw18`;
 
-/** The place of a row's language among these, which are one parameter; null if it is none of them. */
+/** The position of a row's language among these, which are one parameter; null if it is none of them. */
 const rankOf = (languages: readonly string[]): Sql =>
   sql`array_position(string_to_array(name_key(${languages.join("|")}::text), '|'), name_key(language))`;
 

@@ -58,7 +58,7 @@ async function measure(server: Server, load: Load, seconds: number) {
   const before = await spent();
   const { succeeded, failed } = await sendFor(seconds, server, load);
   const after = await spent();
-  const microseconds = (former: number, latter: number) => (1e6 * (latter - former)) / succeeded;
+  const microseconds = (old: number, now: number) => (1e6 * (now - old)) / succeeded;
   return {
     rate: (1_000 * succeeded) / (after.at - before.at),
     node: microseconds(before.node, after.node),

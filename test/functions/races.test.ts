@@ -159,7 +159,7 @@ describe("Fifty at once", () => {
     ["descriptions", 40, 6, () => ({ description: "Text", language: "English", source: crypto.randomUUID() })],
     ["relations", 100, 15, () => ({ relation_id: friend.id, relation_type: crypto.randomUUID() })],
   ];
-  it.each(additions)("add %s to one contributor, and %i are the most", async (kind, most, each, element) => {
+  it.each(additions)("add %s to one contributor, and %i are the most", async (kind, max, each, element) => {
     await ready("admin-contributors/edit");
     await inRounds(async () => {
       const contributor = await aContributor(stack.sql);
@@ -172,7 +172,7 @@ describe("Fifty at once", () => {
         }),
       );
 
-      const won = Math.floor(most / each);
+      const won = Math.floor(max / each);
       expect(statuses(replies)).toEqual({ 200: won, 400: atOnce - won });
     });
   });

@@ -100,12 +100,12 @@ describe("GET /sign-in", () => {
   it.each([
     ["of another form", `signIn-a b=${"x".repeat(4_700)}; signIn-é=1; signIn-=2; signIn-0123456789abc=3`, 1],
     ["as many as fit into a request", manyCookies, 31],
-  ])("returns 302 to cookies that no browser got here: %s", async (_, cookies, most) => {
+  ])("returns 302 to cookies that no browser got here: %s", async (_, cookies, max) => {
     const Cookie = Buffer.from(cookies).toString("latin1");
     const response = await openBrowser().get(`${stack.url}/sign-in`, { Cookie });
 
     expect(response.status).toBe(302);
-    expect(response.headers.getSetCookie().length).toBeLessThanOrEqual(most);
+    expect(response.headers.getSetCookie().length).toBeLessThanOrEqual(max);
   });
 });
 

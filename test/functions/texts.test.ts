@@ -368,10 +368,10 @@ describe.each([
     ["role", "name", "permissions", 500, () => aRole(stack.sql)],
     ["default role", "name", "permissions", 500, async () => ({ id: await defaultRoleId(stack.sql), name: "Default" })],
     ["user", "username", "roles", 200, async () => ({ ...(await aUser(stack.sql)), name: longestName })],
-  ] as const)("as details of a %s, and its list gets no longer", async (_, field, kind, most, make) => {
+  ] as const)("as details of a %s, and its list gets no longer", async (_, field, kind, max, make) => {
     const { id, name } = await make();
     const resource = kind === "roles" ? "admin-users" : "admin-roles";
-    const parts = await several(kind, numbered(most, uniqueName), twoThousand);
+    const parts = await several(kind, numbered(max, uniqueName), twoThousand);
     const edit = (body: object) => call(`${resource}/edit`, id, { [field]: name, description: twoThousand, ...body });
 
     expect((await edit({ [`added_${kind}`]: idsOf(parts) })).status).toBe(200);
@@ -381,7 +381,7 @@ describe.each([
     expect((await edit({ ...added, [`removed_${kind}`]: [parts[0]?.id] })).status).toBe(200);
     const { [field]: shown, [kind]: all } = (await call(`${resource}/id`, id)).body;
     expect(shown).toBe(name);
-    expect(all.filter((each: { description: string }) => each.description === twoThousand)).toHaveLength(most);
+    expect(all.filter((each: { description: string }) => each.description === twoThousand)).toHaveLength(max);
     await stack.sql`delete from ${identifier(kind)} where id = any(${idsOf([...parts, ...more])})`;
     if (kind === "roles") await stack.sql`delete from users where id = ${id}`;
   });

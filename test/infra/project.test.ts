@@ -39,11 +39,11 @@ const statementsOf = (endpointPath: string) =>
   readFile(join(project, `lib/queries/statements/${endpointPath}.sql`), "utf8").catch(() => undefined);
 
 /** Replaces texts of a file, each of which must be there. */
-async function edit(file: string, ...replacements: readonly (readonly [former: string, latter: string])[]) {
+async function edit(file: string, ...replacements: readonly (readonly [old: string, now: string])[]) {
   let text = await readFile(join(project, file), "utf8");
-  for (const [former, latter] of replacements) {
-    if (!text.includes(former)) throw new Error(`${file} has no ${former}`);
-    text = text.replace(former, latter);
+  for (const [old, now] of replacements) {
+    if (!text.includes(old)) throw new Error(`${file} has no ${old}`);
+    text = text.replace(old, now);
   }
   await writeFile(join(project, file), text);
 }
@@ -130,8 +130,8 @@ describe("npm run new", () => {
     const born = "  born: z.nullable(z.string()),\n$&";
     await edit("lib/contract/responses.ts", ["  gender: possible,\n  links,\n", born]);
     await edit("lib/queries/admin-contributors.ts", ["    coalesce(gender, '') as gender,", "    born,\n$&"]);
-    const [former, latter] = ["        gender = fields.gender,\n", "$&        born = fields.born,\n"];
-    await edit("lib/changes/edit-contributor.sql", [former, latter]);
+    const [old, now] = ["        gender = fields.gender,\n", "$&        born = fields.born,\n"];
+    await edit("lib/changes/edit-contributor.sql", [old, now]);
 
     await writeFile(join(project, "lib/queries/statements/nothing.sql"), "select 1;\n");
     const withoutTests = { extends: "./tsconfig.json", include: ["functions", "lib", "infra/**/*.d.ts"] };

@@ -31,19 +31,19 @@ export async function replayed(sql: Sql, rows: Rows, change: number, direction: 
     select
       table_name || ' ' || key::text as name, before, after,
       jsonb_build_object(listed.owner, row.owner) || (
-        select jsonb_object_agg(name, key -> place::int - 1)
-        from unnest(key_columns(table_name)) with ordinality as columns (name, place)
+        select jsonb_object_agg(name, key -> position::int - 1)
+        from unnest(key_columns(table_name)) with ordinality as columns (name, position)
       ) as values
     from changed_rows as row join history_tables() as listed using (table_name)
     where change_id = ${change}
-    order by id, place
+    order by id, position
   `;
   const result: Record<string, Row> = { ...rows };
   for (const { name, before, after, values } of direction === "forth" ? history : history.toReversed()) {
-    const former = result[name];
-    const latter = direction === "forth" ? after : before;
+    const old = result[name];
+    const now = direction === "forth" ? after : before;
     delete result[name];
-    if (latter) result[name] = { ...former, ...values, ...latter };
+    if (now) result[name] = { ...old, ...values, ...now };
   }
   return result;
 }

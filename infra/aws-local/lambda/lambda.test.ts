@@ -74,7 +74,7 @@ describe("A function", () => {
   it.each([
     ["what is left of API Gateway's 29 s", undefined, 28_700],
     ["its own timeout, when API Gateway does not wait for it", 60_000, 60_000],
-  ])("that has waited for another invocation is told %s", async (_, timeoutInMilliseconds, most) => {
+  ])("that has waited for another invocation is told %s", async (_, timeoutInMilliseconds, max) => {
     const settings = timeoutInMilliseconds ? { timeoutInMilliseconds } : {};
     const one = await start({ limits: { environments: 1 }, settingsOf: () => settings });
     const release = built.newGate();
@@ -86,8 +86,8 @@ describe("A function", () => {
 
     expect(await first).toHaveProperty("result");
     const { result } = (await second) as { result: number };
-    expect(result).toBeLessThanOrEqual(most);
-    expect(result).toBeGreaterThan(most - 10_000);
+    expect(result).toBeLessThanOrEqual(max);
+    expect(result).toBeGreaterThan(max - 10_000);
   });
 
   it("has the variables of all functions when it is loaded and its own, and keeps changes to itself", async () => {
@@ -216,17 +216,17 @@ describe("Execution environments of a function", () => {
       Math.min(availableParallelism(), 16),
     ],
     ["the maximum, though invocations take long", { environments: 3, longInMilliseconds: 1 }, 3],
-  ])("are as many as %s", async (_, limits, most) => {
+  ])("are as many as %s", async (_, limits, max) => {
     const lambda = await start({ limits });
     const release = built.newGate();
 
     const all = crowd(lambda);
 
-    await expect.poll(() => opened(lambda)).toBe(most);
-    expect(await opened(lambda)).toBe(most);
+    await expect.poll(() => opened(lambda)).toBe(max);
+    expect(await opened(lambda)).toBe(max);
     release();
     await all;
-    expect(await opened(lambda)).toBe(most);
+    expect(await opened(lambda)).toBe(max);
   });
 
   it("are more while invocations take long, so that they block no other one", async () => {

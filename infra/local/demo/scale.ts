@@ -30,8 +30,8 @@ export async function scale(databaseUrl: string, contributors: number): Promise<
     `);
     await connection.query(sql`
       with numbers as materialized (
-        select place, place + (select coalesce(max(id), 0) from contributors) as n
-        from generate_series(1, ${contributors}::bigint) as place
+        select position, position + (select coalesce(max(id), 0) from contributors) as n
+        from generate_series(1, ${contributors}::bigint) as position
       ), new_clients as (
         insert into clients (id, name) values (1, 'First'), (2, 'Second') on conflict do nothing
       ), new_contributors as (
@@ -55,7 +55,7 @@ export async function scale(databaseUrl: string, contributors: number): Promise<
           (array['Japan', 'France', 'Germany', 'United Kingdom'])[1 + n % 4],
           (array[null, null, null, 1, 2])[1 + n % 5]
         from numbers
-        where place <= ${series}
+        where position <= ${series}
         returning id
       ), new_publishers as (
         insert into publishers (name, slug, country, founding_date)
@@ -65,29 +65,29 @@ export async function scale(databaseUrl: string, contributors: number): Promise<
           (array['Japan', 'France', 'Germany', 'United Kingdom'])[1 + n % 4],
           left(cast(date '1900-01-01' + cast(n % 40000 as int) as text), (array[4, 7, 10])[1 + n % 3])
         from numbers
-        where place <= ${publishers}
+        where position <= ${publishers}
         returning id
       ), people as (
-        select id, row_number() over (order by id) as place from new_contributors
+        select id, row_number() over (order by id) as position from new_contributors
       ), works as (
-        select id, row_number() over (order by id) - 1 as place from new_series
+        select id, row_number() over (order by id) - 1 as position from new_series
       ), houses as (
-        select id, row_number() over (order by id) - 1 as place from new_publishers
+        select id, row_number() over (order by id) - 1 as position from new_publishers
       ), new_aliases as (
         insert into contributor_aliases (contributor_id, name)
-        select id, (${names.last}::text[])[1 + id % ${lastNames}] from people where place % 10 = 7
+        select id, (${names.last}::text[])[1 + id % ${lastNames}] from people where position % 10 = 7
       ), new_volumes as (
         insert into volumes (series_id, number) select id, 1 from works
       ), new_editions as (
         insert into series_publishers (publisher_id, series_id)
-        select houses.id, works.id from works join houses on houses.place = works.place % ${publishers}
+        select houses.id, works.id from works join houses on houses.position = works.position % ${publishers}
       )
       insert into series_contributors (contributor_id, series_id)
       select people.id, works.id
       from
         people
-        cross join lateral (values (people.place), (case when people.place % 2 = 0 then 7 * people.place end)) as nth (work)
-        join works on works.place = nth.work % ${series}
+        cross join lateral (values (people.position), (case when people.position % 2 = 0 then 7 * people.position end)) as nth (work)
+        join works on works.position = nth.work % ${series}
       on conflict do nothing
     `);
     await connection.query("vacuum analyze");

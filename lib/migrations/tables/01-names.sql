@@ -103,12 +103,12 @@ create function sort_key(value text) returns text
         key = nullif(btrim(regexp_replace(key collate "C", '-*,[-,]*', ' ', 'g'), '- '), '');
       else
         key = (
-          select string_agg(words, ' ' order by place)
+          select string_agg(words, ' ' order by position)
           from
             regexp_split_to_table(
               translate(value, U&'\0027\0060\00B4\055A\05F3\2018\2019\201B\2032\2035\FF07', '') collate "C",
               '[,\u060c\u3001\uff0c\ufe50\ufe51\uff64]'
-            ) with ordinality as parts (part, place)
+            ) with ordinality as parts (part, position)
             cross join lateral (
               select string_agg(search_key(word), '-' order by position)
               from
@@ -122,9 +122,9 @@ create function sort_key(value text) returns text
         key = (
           select string_agg(
             case when part[1] <> '' then lpad(cast(length(part[1]) as text), 3, '0') || part[1] else part[2] end,
-            '' order by place
+            '' order by position
           )
-          from regexp_matches(key collate "C", '0*([0-9]+)|([^0-9]+)', 'g') with ordinality as parts (part, place)
+          from regexp_matches(key collate "C", '0*([0-9]+)|([^0-9]+)', 'g') with ordinality as parts (part, position)
         );
       end if;
       key = coalesce(key, search_key(value));

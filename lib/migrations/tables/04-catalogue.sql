@@ -177,8 +177,8 @@ create function domain_of(url text) returns text
         return host;
       end if;
       return (
-        select string_agg(unicode_label(label), '.' order by place)
-        from string_to_table(host, '.') with ordinality as labels (label, place)
+        select string_agg(unicode_label(label), '.' order by position)
+        from string_to_table(host, '.') with ordinality as labels (label, position)
       );
     end
   $$;

@@ -69,11 +69,11 @@ create index history_by_owner on history using gin (owners);
 -- One row for each row. Each array is read once: an access to each element would decompress the array each time.
 create view changed_rows as
 select
-  change_id, id, place, table_name, owners, owner, key, nullif(row.before, 'null') as before,
+  change_id, id, position, table_name, owners, owner, key, nullif(row.before, 'null') as before,
   nullif(row.after, 'null') as after
 from
   history
   cross join lateral rows from (
     unnest(owners), jsonb_array_elements(keys), jsonb_array_elements(before), jsonb_array_elements(after)
-  ) with ordinality as row (owner, key, before, after, place)
+  ) with ordinality as row (owner, key, before, after, position)
 where key is not null;

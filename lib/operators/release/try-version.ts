@@ -31,7 +31,7 @@ export async function tryVersion(
   version: number,
   databaseDeadline: number,
 ): Promise<void> {
-  const own = name.slice(prefix.length);
+  const functionOfStage = name.slice(prefix.length);
   const deadline = performance.now() + timeoutInMilliseconds;
   const invoke = async (event: object, until = deadline) => {
     const { Payload, FunctionError, ExecutedVersion } = await lambda.send(
@@ -43,8 +43,8 @@ export async function tryVersion(
     if (!Payload) throw new Error("Lambda returned nothing");
     return { Payload, FunctionError, text: Payload.transformToString() };
   };
-  if (own.startsWith("ops-")) {
-    const event = harmless[own];
+  if (functionOfStage.startsWith("ops-")) {
+    const event = harmless[functionOfStage];
     if (!event) return;
     // Its own deadline is Lambda's, which is after that of the deployment.
     const { FunctionError, text } = await invoke(event, databaseDeadline).catch((error: Error) => {
@@ -54,7 +54,9 @@ export async function tryVersion(
     if (FunctionError && !/"errorType":"Refusal"/.test(text)) throw failureOf(FunctionError, text);
     return;
   }
-  const declaration = endpoints.find((each) => [each, asWhole(each)].some((one) => functionName(one) === own));
+  const declaration = endpoints.find((each) =>
+    [each, asWhole(each)].some((one) => functionName(one) === functionOfStage),
+  );
   if (!declaration) throw new Error(`${name} serves no endpoint`);
   const event = await eventFor(declaration);
   const response = await finalResponse(async () => {

@@ -11,7 +11,7 @@ export const changedRow = z.object({
   noun: z.optional(z.string()),
   /** Its primary key without the record's id. */
   key: z.optional(z.record(z.string(), z.unknown())),
-  /** The kinds of records that columns lead to. */
+  /** The kinds of records that columns reference. */
   references: z.optional(z.record(z.string(), z.string())),
   /** Null if the row was inserted. */
   before: values,

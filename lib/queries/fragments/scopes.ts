@@ -26,8 +26,8 @@ export const foundInOrder = (client: number) => ({
   filter: empty,
   count: sql`select count(*) from ${inEachScope(empty, client)}`,
   candidates({ by, isAfter }: Order, { after, offset, limit, limitMax }: Batch) {
-    const most = offset === 0 ? limitMax : sql`${limit + offset}::bigint`;
-    return inEachScope(sql`id, key`, client, sql`and ${isAfter(after)} order by ${by} limit ${most}`);
+    const max = offset === 0 ? limitMax : sql`${limit + offset}::bigint`;
+    return inEachScope(sql`id, key`, client, sql`and ${isAfter(after)} order by ${by} limit ${max}`);
   },
 });
 

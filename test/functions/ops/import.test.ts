@@ -313,7 +313,7 @@ describe("A line is refused, and the others are done:", () => {
     `The record has, or would get, another slug than ${slug}, which does not change`;
   const sameName = "Another contributor has the same first_name, last_name, disambiguation";
   const missing = (noun: string, kind: string, column: string) =>
-    `The ${noun} would lead to a ${kind} that is not there (${column})`;
+    `The ${noun} would reference a ${kind} that does not exist (${column})`;
 
   beforeEach(forget);
 

@@ -79,7 +79,7 @@ describe.each(["users", "contributors"] as const)("ops-undo brings back the imag
 
     const kind = table === "users" ? "user" : "contributor";
     expect((await undo(stack, { change: id })).refused).toEqual([
-      expect.objectContaining({ change: id, reason: `The former image of ${kind} ${record.id} is removed` }),
+      expect.objectContaining({ change: id, reason: `The old image of ${kind} ${record.id} is removed` }),
     ]);
     expect(await record.now()).toBeNull();
   });

@@ -63,8 +63,7 @@ it("ops-undo takes back what one transaction did to rows before and after they g
   const contributor = await aContributor(stack.sql);
   await stack.sql`insert into contributor_links (contributor_id, position, url) values (${contributor.id}, 0, 'https://a')`;
   const before = await contents(stack.sql);
-  const move = (former: unknown, latter: unknown) =>
-    `update series_tags set tag_id = ${latter} where tag_id = ${former}`;
+  const move = (old: unknown, now: unknown) => `update series_tags set tag_id = ${now} where tag_id = ${old}`;
   const link = (change: string) => `update contributor_links set ${change} where contributor_id = ${contributor.id}`;
 
   const change = await bySql(
@@ -91,10 +90,10 @@ it("ops-undo takes back that one transaction deleted a row and inserted it again
   const before = await contents(stack.sql);
   const change = await bySql(
     [
-      `create temporary table former on commit drop as select * from contributors where id = ${id}`,
+      `create temporary table renamed on commit drop as select * from contributors where id = ${id}`,
       `delete from contributors where id = ${id}`,
       `insert into contributors (id, first_name, last_name, slug, gender) overriding system value
-        select id, first_name, last_name, slug, 'b' from former`,
+        select id, first_name, last_name, slug, 'b' from renamed`,
       `delete from user_roles where user_id = ${user.id}`,
       `insert into user_roles (user_id, role_id) values (${user.id}, ${role.id})`,
       `delete from user_roles where (user_id, role_id) not in (values (${user.id}, ${role.id})) and user_id = ${user.id}`,
@@ -283,7 +282,7 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     await stack.sql`insert into clients (id, name) values (77, 'Gone')`;
     const id = await remove("contributor", await aContributor(stack.sql, { client_id: 77 }));
     await bySql("delete from clients where id = 77");
-    return [id, "The contributor would lead to a client that is not there (client_id)"];
+    return [id, "The contributor would reference a client that does not exist (client_id)"];
   },
   "a name that another contributor got by an edit of the other half": async () => {
     const contributor = await aContributor(stack.sql, { first_name: "Half", last_name: "Name" });
@@ -298,7 +297,7 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     await aContributor(stack.sql, { slug });
     return [deletion, "Another contributor has the same slug"];
   },
-  "a slug that leads to another contributor since a merge": async () => {
+  "a slug of another contributor since a merge": async () => {
     const [kept, { id, slug }] = [await aContributor(stack.sql), await aContributor(stack.sql)];
     const deletion = await remove("contributor", { id });
     const merged = await aContributor(stack.sql, { slug });
@@ -318,7 +317,7 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     const { id } = await aSeries(stack.sql, { by: contributor });
     const taking = await bySql("delete from series_contributors where series_id = $1", id);
     await remove("contributor", contributor);
-    return [taking, "The series contributor would lead to a contributor that is not there (contributor_id)"];
+    return [taking, "The series contributor would reference a contributor that does not exist (contributor_id)"];
   },
   "what takes a permission of this service from the Administrator role": async () => {
     await remove("permission", { id: await permissionId(stack.sql, "delete-users") });
@@ -347,19 +346,19 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     await bySql("delete from tags where name like 'Many %'");
     return [id, "It touched 20,001 rows, and a call can undo 20,000"];
   },
-  "a former value whose column is gone": async () => {
+  "an old value whose column is gone": async () => {
     await stack.sql`alter table tags add column mood text`;
     await bySql("insert into tags (name, mood) values ('Moody', 'dark')");
     const deletion = await bySql("delete from tags where name = 'Moody'");
     await stack.sql`alter table tags drop column mood`;
     return [deletion, "The column mood of tags does not exist any more"];
   },
-  "a former value that the type of its column does not permit any more": async () => {
+  "an old value that the type of its column does not permit any more": async () => {
     await stack.sql`alter table tags add column year text`;
     await bySql("insert into tags (name, year) values ('Yearly', 'none')");
     const deletion = await bySql("delete from tags where name = 'Yearly'");
     await stack.sql`alter table tags alter column year type integer using null`;
-    return [deletion, "A column cannot have its former value any more, since its type has changed"];
+    return [deletion, "A column cannot have its old value any more, since its type has changed"];
   },
   "rows of a table that is gone": async () => {
     await bySql("insert into tags (name) values ('Elsewhere')");
@@ -367,7 +366,7 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
     await stack.sql`update history set table_name = 'labels' where change_id = ${deletion}`;
     return [deletion, "The table labels does not exist any more"];
   },
-  "a former null of a column that cannot be empty any more": async () => {
+  "an old null of a column that cannot be empty any more": async () => {
     await stack.sql`alter table tags add column sort text`;
     await bySql("insert into tags (name) values ('Sorted')");
     const deletion = await bySql("delete from tags where name = 'Sorted'");

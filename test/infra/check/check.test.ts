@@ -124,7 +124,7 @@ describe("npm run check", () => {
       ].sort(),
     );
     expect(complaint.split("\n").filter((line) => line.startsWith("The "))).toEqual([
-      expect.stringMatching(/^The table awards leads to contributors, but is not in history_tables\(\)/),
+      expect.stringMatching(/^The table awards references contributors, but is not in history_tables\(\)/),
       "The history cannot hold values of contributors.marks exactly, since it is integer[]",
       "The history cannot hold values of contributors.ways exactly, since it is jsonb",
     ]);

@@ -34,7 +34,7 @@ describe("A new table of elements of contributors", () => {
 
   it("is refused by npm run check until changes of it are recorded", async () => {
     expect(await problems(unrecorded)).toEqual([
-      expect.stringContaining("The table contributor_awards leads to contributors, but is not in history_tables()"),
+      expect.stringContaining("The table contributor_awards references contributors, but is not in history_tables()"),
     ]);
     const row = "('volumes', 'series', 'volume', null, '{series-, series}', '{}', null)";
     const award = "('contributor_awards', 'contributor', 'award', null, '{contributor-}', '{}', null)";
@@ -44,7 +44,9 @@ describe("A new table of elements of contributors", () => {
 
   it("is refused until a merge updates it, and then the kept contributor has its rows", async () => {
     expect(await problems(unmerged)).toEqual([
-      expect.stringContaining("The table contributor_awards leads to contributors, but lib/changes/merge-contributors"),
+      expect.stringContaining(
+        "The table contributor_awards references contributors, but lib/changes/merge-contributors",
+      ),
     ]);
     const statement = "update former_slugs set contributor_id = kept_id where contributor_id = any(merged_ids);";
     await edit(

@@ -20,7 +20,12 @@ async function sentence(table: string, constraint: string, column = ""): Promise
 
 it.each([
   ["contributors", "contributors_slug_key", "", "Another contributor has the same slug"],
-  ["volumes", "volumes_series_id_fkey", "", "The series volume would lead to a series that is not there (series_id)"],
+  [
+    "volumes",
+    "volumes_series_id_fkey",
+    "",
+    "The series volume would reference a series that does not exist (series_id)",
+  ],
   ["contributors", "", "first_name", "The first_name of the contributor cannot be empty"],
   ["tags", "unheard_of", "", "The database refuses it by unheard_of"],
   ["elsewhere", "", "", "The database refuses it by elsewhere"],
@@ -46,6 +51,6 @@ it("No constraint of a recorded table is told by its name alone", async () => {
   expect(constraints.length).toBeGreaterThan(50);
   for (const { table, name, column } of constraints)
     expect(await sentence(table, name, column)).toMatch(
-      /^(Another|The \w+,? (\w+,? )*(would lead|of the|.*is not allowed))/,
+      /^(Another|The \w+,? (\w+,? )*(would reference|of the|.*is not allowed))/,
     );
 });

@@ -460,9 +460,9 @@ describe("An edit", () => {
 it("The data URL of an image has its type and bytes, and a file too large for the service is not even read", async () => {
   const urlOf = (bytes: Uint8Array<ArrayBuffer>) => imageOf(new File([bytes], "a.png", { type: "image/png" }));
   const bytes = Uint8Array.from({ length: 100_000 }, (_, index) => index % 251);
-  const most = Math.floor((6_000_000 - "data:image/png;base64,".length) / 4) * 3;
+  const max = Math.floor((6_000_000 - "data:image/png;base64,".length) / 4) * 3;
 
   expect(await urlOf(bytes)).toBe(`data:image/png;base64,${Buffer.from(bytes).toString("base64")}`);
-  expect((await urlOf(new Uint8Array(most))).length).toBeLessThanOrEqual(6_000_000);
-  await expect(urlOf(new Uint8Array(most + 1))).rejects.toThrow(RangeError);
+  expect((await urlOf(new Uint8Array(max))).length).toBeLessThanOrEqual(6_000_000);
+  await expect(urlOf(new Uint8Array(max + 1))).rejects.toThrow(RangeError);
 });

@@ -16,8 +16,8 @@ beforeAll(async () => {
   ids = (await stack.sql`select id from contributors order by name_key, id`).map(({ id }) => id);
 });
 
-async function itemsOf<Item>(items: AsyncIterable<Item>, most = Number.POSITIVE_INFINITY, read: Item[] = []) {
-  for await (const item of items) if (read.push(item) >= most) break;
+async function itemsOf<Item>(items: AsyncIterable<Item>, max = Number.POSITIVE_INFINITY, read: Item[] = []) {
+  for await (const item of items) if (read.push(item) >= max) break;
   return read;
 }
 

@@ -251,7 +251,7 @@ create table publisher_relations (
       select owner::int, key, before, after
       from changed_rows
       where table_name = 'publisher_descriptions'
-      order by change_id, id, place
+      order by change_id, id, position
     `;
 
     beforeAll(async () => {

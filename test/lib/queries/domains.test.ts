@@ -8,7 +8,7 @@ const stack = useStack();
 const domainsOf = async (hosts: readonly string[]) => {
   const urls = hosts.map((host) => `https://${host}/`);
   const rows =
-    await stack.sql`select domain_of(url) as domain from unnest(${urls}::text[]) with ordinality as urls (url, place) order by place`;
+    await stack.sql`select domain_of(url) as domain from unnest(${urls}::text[]) with ordinality as urls (url, position) order by position`;
   return rows.map(({ domain }) => domain);
 };
 

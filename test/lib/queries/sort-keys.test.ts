@@ -7,7 +7,7 @@ const stack = useStack();
 const keysOf = async (names: readonly string[]) =>
   (
     await stack.sql`
-      select sort_key(name) as key from unnest(${names}::text[]) with ordinality as names (name, place) order by place
+      select sort_key(name) as key from unnest(${names}::text[]) with ordinality as names (name, position) order by position
     `
   ).map(({ key }) => String(key));
 
