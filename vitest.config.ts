@@ -49,7 +49,7 @@ export default defineConfig({
   test: {
     include: ["{test,infra/aws-local}/**/*.test.ts"],
     globalSetup: "test/support/global-setup.ts",
-    setupFiles: "test/support/seed.ts",
+    setupFiles: ["test/support/seed.ts", "test/support/show-logged-errors.ts"],
     testTimeout: 180_000,
     hookTimeout: 180_000,
     // What is waited for comes at once, except on a machine that stands still for seconds.

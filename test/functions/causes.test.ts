@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { reasons } from "../../lib/contract/faults.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { aWholeContributor } from "../support/catalogue.ts";
@@ -53,23 +53,32 @@ it.each([
   expect((await send("GET", path)).faults).toEqual(faults);
 });
 
-it.each([
-  ["", missing],
-  ["[]", { reason: "type", expected: "object" }],
-  ["null", { reason: "type", expected: "object" }],
-  ['{"name": "n", // name\n}', { reason: "json", position: 14 }],
-  ["{'name': 'n'}", { reason: "json", position: 1 }],
-  ['{"name": "n", }', { reason: "json", position: 14 }],
-  ['{"name": /* */ "n"}', { reason: "json", position: 9 }],
-  ['{"name": "n"', { reason: "json", position: 12 }],
-  ['{"name": [1, 2}', { reason: "json", position: 14 }],
-  ['{"name": "n"} {', { reason: "json", position: 14 }],
-  ["name=n&description=d", { reason: "json", position: 0 }],
-  ['{"name": "a\nb"}', { reason: "json", position: 9 }],
-])("The body %j is 400, with where it ends to be JSON", async (body, cause) => {
-  const response = await send("POST", "/admin-roles/add", { body });
+describe("POST /admin-roles/add returns 400", () => {
+  it.each([
+    { what: "no body", body: "", cause: missing },
+    { what: "an array", body: "[]", cause: { reason: "type", expected: "object" } },
+    { what: "null", body: "null", cause: { reason: "type", expected: "object" } },
+  ])("and the expected type to $what", async ({ body, cause }) => {
+    const response = await send("POST", "/admin-roles/add", { body });
 
-  expect([response.body, response.faults]).toEqual([missingParameters, { body: cause }]);
+    expect([response.body, response.faults]).toEqual([missingParameters, { body: cause }]);
+  });
+
+  it.each([
+    { what: "a comment at the end of a line", body: '{"name": "n", // name\n}', position: 14 },
+    { what: "a comment within a line", body: '{"name": /* */ "n"}', position: 9 },
+    { what: "apostrophes for quotation marks", body: "{'name': 'n'}", position: 1 },
+    { what: "a comma at the end", body: '{"name": "n", }', position: 14 },
+    { what: "an object without end", body: '{"name": "n"', position: 12 },
+    { what: "an array without end", body: '{"name": [1, 2}', position: 14 },
+    { what: "a second object", body: '{"name": "n"} {', position: 14 },
+    { what: "a form", body: "name=n&description=d", position: 0 },
+    { what: "a line break in a text", body: '{"name": "a\nb"}', position: 9 },
+  ])("and the position where $what ends to be JSON", async ({ body, position }) => {
+    const response = await send("POST", "/admin-roles/add", { body });
+
+    expect([response.body, response.faults]).toEqual([missingParameters, { body: { reason: "json", position } }]);
+  });
 });
 
 it("A text of a megabyte that does not end is 400, too", async () => {
@@ -93,7 +102,7 @@ it("Path, query, body and headers of one request are named together, and the mes
   });
 });
 
-it("What is wrong within a parameter is named by its place", async () => {
+it("What is wrong within a parameter is named by its position", async () => {
   const { id, relation } = await aWholeContributor(stack.sql);
   const body = JSON.stringify({
     first_name: "x",
@@ -118,11 +127,11 @@ it("What is wrong within a parameter is named by its place", async () => {
 });
 
 it.each([
-  ["a\u200bb", "U+200B"],
-  ["\u200e手\u200e塚", "U+200E"],
-  ["a\nb", "U+000A"],
-  ["Zoë \u{e0061}", "U+E0061"],
-])("The invisible character within the name %o is named", async (name, character) => {
+  { name: "a\u200bb", character: "U+200B" },
+  { name: "\u200e手\u200e塚", character: "U+200E" },
+  { name: "a\nb", character: "U+000A" },
+  { name: "Zoë \u{e0061}", character: "U+E0061" },
+])("The invisible character $character within a name is named", async ({ name, character }) => {
   const { id } = await aWholeContributor(stack.sql);
   const body = JSON.stringify({ first_name: name, added_aliases: ["a", { name }] });
 

@@ -115,17 +115,22 @@ describe("A request with an Idempotency-Key", () => {
     expect(await logOut(later)).toEqual(unauthorized);
   });
 
-  it.each(["", "k".repeat(256), "a b", "Schlüssel"])(
-    "returns 400 and changes nothing with the key %j, and 200 with one of 255 characters",
-    async (key) => {
-      const encoded = Buffer.from(key).toString("latin1");
+  it.each([
+    { what: "an empty key", key: "" },
+    { what: "a key of 256 characters", key: "k".repeat(256) },
+    { what: "a key with a space", key: "a b" },
+    { what: "a key that is not ASCII", key: "Schlüssel" },
+  ])("returns 400 and changes nothing with $what", async ({ key }) => {
+    const encoded = Buffer.from(key).toString("latin1");
 
-      const { body } = await unchanged(stack, () => addRole({ name: name() }, keyed(encoded)));
+    const { body } = await unchanged(stack, () => addRole({ name: name() }, keyed(encoded)));
 
-      expect(body).toEqual(invalidParameter("Idempotency-Key"));
-      expect((await addRole({ name: name() }, keyed(name().padEnd(255, "~")))).status).toBe(200);
-    },
-  );
+    expect(body).toEqual(invalidParameter("Idempotency-Key"));
+  });
+
+  it("returns 200 with a key of 255 characters", async () => {
+    expect((await addRole({ name: name() }, keyed(name().padEnd(255, "~")))).status).toBe(200);
+  });
 
   it("gives a record one image, sent one after the other or at once, and leaves no object behind", async () => {
     const contributor = await aContributor(stack.sql);

@@ -19,6 +19,7 @@ import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { openDatabase } from "./database.ts";
 import { key, panelOrigin, useBucket, useDatabase } from "./environment.ts";
 import { invoke } from "./invoke.ts";
+import { print } from "./logged-errors.ts";
 import { createDatabase } from "./own-database.ts";
 import { startOwnPostgres } from "./own-postgres.ts";
 
@@ -110,6 +111,7 @@ export async function startStack({
   const lambda = await startLambda({
     outdir: inject("outdir"),
     limits,
+    print,
     settingsOf: (name) => {
       const settings = settingsOf(name, timeouts);
       return { ...settings, variables: { ...settings.variables, ...ofSignIn, ...variables(name) } };

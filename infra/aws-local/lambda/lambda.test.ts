@@ -294,24 +294,52 @@ describe("A function that changes while it opens", () => {
 });
 
 describe("An execution environment that ends unexpectedly", () => {
-  it.each<[Readonly<Record<string, unknown>>, string, RegExp]>([
-    [{ code: 3 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited with error: exit status 3$/],
-    [{ code: 0 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited without providing a reason$/],
-    [{ crashes: "error" }, "RangeError", /^too far$/],
-    [{ crashes: "rejection" }, "RangeError", /^unheard$/],
-    [{ loops: true }, "Sandbox.Timedout", /^RequestId: \S+ Error: Task timed out after 3\.00 seconds$/],
-    [{ stuck: true }, "Runtime.ExitError", /without providing a reason$/],
-    [{ eats: true }, "Runtime.OutOfMemory", /signal: killed/],
-  ])("fails that invocation, and the next has a new one: %j", async (event, errorType, message) => {
-    const limited = event.loops ? { timeoutInMilliseconds: 3_000 } : { memoryInMegabytes: 256 };
-    const lambda = await start({ settingsOf: () => limited });
-    built.newGate();
-    await lambda.invoke("count", {});
+  it.each([
+    {
+      how: "exits with a status",
+      event: { code: 3 },
+      errorType: "Runtime.ExitError",
+      message: /^RequestId: \S+ Error: Runtime exited with error: exit status 3$/,
+    },
+    {
+      how: "exits",
+      event: { code: 0 },
+      errorType: "Runtime.ExitError",
+      message: /^RequestId: \S+ Error: Runtime exited without providing a reason$/,
+    },
+    {
+      how: "throws outside of its handler",
+      event: { crashes: "error" },
+      errorType: "RangeError",
+      message: /^too far$/,
+    },
+    { how: "leaves a rejection", event: { crashes: "rejection" }, errorType: "RangeError", message: /^unheard$/ },
+    {
+      how: "takes too long",
+      event: { loops: true },
+      errorType: "Sandbox.Timedout",
+      message: /^RequestId: \S+ Error: Task timed out after 3\.00 seconds$/,
+    },
+    {
+      how: "waits for nothing",
+      event: { stuck: true },
+      errorType: "Runtime.ExitError",
+      message: /without providing a reason$/,
+    },
+    { how: "uses up its memory", event: { eats: true }, errorType: "Runtime.OutOfMemory", message: /signal: killed/ },
+  ])(
+    "fails that invocation when the function $how, and the next has a new one",
+    async ({ event, errorType, message }) => {
+      const limited = "loops" in event ? { timeoutInMilliseconds: 3_000 } : { memoryInMegabytes: 256 };
+      const lambda = await start({ settingsOf: () => limited });
+      built.newGate();
+      await lambda.invoke("count", {});
 
-    const error = { errorType, errorMessage: expect.stringMatching(message) };
-    expect(await lambda.invoke("count", event)).toMatchObject({ error });
-    expect(await lambda.invoke("count", {})).toEqual({ result: 1 });
-  });
+      const error = { errorType, errorMessage: expect.stringMatching(message) };
+      expect(await lambda.invoke("count", event)).toMatchObject({ error });
+      expect(await lambda.invoke("count", {})).toEqual({ result: 1 });
+    },
+  );
 
   it("is replaced by a new one for invocations that wait", async () => {
     const lambda = await start({ limits: { environments: 1 } });

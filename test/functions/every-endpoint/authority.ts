@@ -142,29 +142,40 @@ export function testAuthority(stack: UploadStack): void {
   });
 
   describe("The cookie", () => {
-    it.each([
-      [["refreshToken=%"], 200],
-      [["a=1; refreshToken=%; b=2"], 200],
-      [['refreshToken="%"'], 401],
-      [["refreshToken=%; refreshToken=junk"], 200],
-      [["refreshToken=junk; refreshToken=%"], 401],
-      [["xrefreshToken=%"], 401],
-      [["refreshtoken=%"], 401],
-      [["RefreshToken=%"], 401],
-      [["refreshToken="], 401],
-      [["refreshToken"], 401],
-      [["other=refreshToken=%"], 401],
-      [["a=1", "refreshToken=%", "b=2"], 200],
-      [["a=1", "b=2; refreshToken=%"], 200],
-      [["refreshToken=%", "refreshToken=junk"], 200],
-      [["refreshToken=junk", "refreshToken=%"], 401],
-    ])("%j gives %i, in one header or several, whatever the case of its name", async (cookies, status) => {
+    /** The statuses by header lines with these values, whatever the case of the header's name. */
+    const statusesOf = async (values: readonly string[]) => {
       const { token } = await anAdministrator(stack.sql);
+      const send = (header: string) =>
+        rawStatus(
+          "/admin-permissions",
+          values.map((value) => `${header}: ${value.replaceAll("%", token)}`),
+        );
+      return [await send("Cookie"), await send("cookie")];
+    };
 
-      for (const header of ["Cookie", "cookie"]) {
-        const lines = cookies.map((each) => `${header}: ${each.replaceAll("%", token)}`);
-        expect(await rawStatus("/admin-permissions", lines)).toBe(status);
-      }
+    it.each([
+      { where: "alone", cookies: ["refreshToken=%"] },
+      { where: "between others", cookies: ["a=1; refreshToken=%; b=2"] },
+      { where: "before another of its name", cookies: ["refreshToken=%; refreshToken=junk"] },
+      { where: "in a header line between others", cookies: ["a=1", "refreshToken=%", "b=2"] },
+      { where: "behind another in the last header line", cookies: ["a=1", "b=2; refreshToken=%"] },
+      { where: "in a header line before another of its name", cookies: ["refreshToken=%", "refreshToken=junk"] },
+    ])("returns 200 where the token is $where", async ({ cookies }) => {
+      expect(await statusesOf(cookies)).toEqual([200, 200]);
+    });
+
+    it.each([
+      { where: "in quotation marks", cookies: ['refreshToken="%"'] },
+      { where: "behind another of its name", cookies: ["refreshToken=junk; refreshToken=%"] },
+      { where: "in a longer name", cookies: ["xrefreshToken=%"] },
+      { where: "in a name of lower case", cookies: ["refreshtoken=%"] },
+      { where: "in a name with a capital", cookies: ["RefreshToken=%"] },
+      { where: "empty", cookies: ["refreshToken="] },
+      { where: "missing", cookies: ["refreshToken"] },
+      { where: "in the value of another cookie", cookies: ["other=refreshToken=%"] },
+      { where: "in a header line behind another of its name", cookies: ["refreshToken=junk", "refreshToken=%"] },
+    ])("returns 401 where the token is $where", async ({ cookies }) => {
+      expect(await statusesOf(cookies)).toEqual([401, 401]);
     });
 
     it("is read from events without multi-value headers, too", async () => {

@@ -417,10 +417,19 @@ describe("A line is refused, and the others are done:", () => {
   });
 
   it.each([
-    [["Somebody", "Many 0", "Many 3", "Other"], [3], ["Somebody", "Many 0", "Many 2", "Other", "Many 1"]],
-    // Only a later line gives up the name.
-    [["Many 1", "Other"], [1], ["Many 0", "Other", "Many 2", "Many 3", "Many 1"]],
-  ])("as if the lines came one by one, when names are handed on: %j", async (names, refused, now) => {
+    {
+      how: "by earlier lines",
+      names: ["Somebody", "Many 0", "Many 3", "Other"],
+      refused: [3],
+      now: ["Somebody", "Many 0", "Many 2", "Other", "Many 1"],
+    },
+    {
+      how: "by a later line alone",
+      names: ["Many 1", "Other"],
+      refused: [1],
+      now: ["Many 0", "Other", "Many 2", "Many 3", "Many 1"],
+    },
+  ])("as if the lines came one by one, when names are given up $how", async ({ names, refused, now }) => {
     await importing(...many(4));
 
     const report = await importing(
@@ -580,11 +589,23 @@ describe("An import", () => {
   });
 
   it.each([
-    [{ source: "s3://transfers/none.jsonl" }, /^s3:\/\/transfers\/none.jsonl cannot be read: there is no such object/],
-    [{ source: "s3://elsewhere/file.jsonl" }, /^s3:\/\/elsewhere\/file.jsonl cannot be read: there is no such object/],
-    [{ source: "s3://transfers" }, "`source` is neither s3://BUCKET/KEY nor lines of JSON"],
-    [{}, /^Invalid payload: source: /],
-  ])("fails for %j", async (payload, message) => {
+    {
+      what: "a missing object",
+      payload: { source: "s3://transfers/none.jsonl" },
+      message: /^s3:\/\/transfers\/none.jsonl cannot be read: there is no such object/,
+    },
+    {
+      what: "an object of another bucket",
+      payload: { source: "s3://elsewhere/file.jsonl" },
+      message: /^s3:\/\/elsewhere\/file.jsonl cannot be read: there is no such object/,
+    },
+    {
+      what: "a bucket",
+      payload: { source: "s3://transfers" },
+      message: "`source` is neither s3://BUCKET/KEY nor lines of JSON",
+    },
+    { what: "no source", payload: {}, message: /^Invalid payload: source: / },
+  ])("fails for $what", async ({ payload, message }) => {
     await expect(run(payload)).rejects.toThrow(message);
   });
 });

@@ -154,9 +154,12 @@ describe("ops-invalidate", () => {
     expect(await left()).toEqual([]);
   });
 
-  it.each([{ status: 400, code: "TooManyInvalidationsInProgress" }, "lost" as const])(
-    "tries again by the same reference when CloudFront fails (%j), and keeps the tags until it accepts",
-    async (failure) => {
+  it.each([
+    { how: "refuses", failure: { status: 400, code: "TooManyInvalidationsInProgress" } },
+    { how: "loses its response", failure: "lost" as const },
+  ])(
+    "tries again by the same reference while CloudFront $how, and keeps the tags until it accepts",
+    async ({ failure }) => {
       await add("series");
       cloudFront.failure = failure;
       const run = invalidate();
@@ -244,11 +247,15 @@ describe("ops-invalidate for an operator", () => {
   });
 
   it.each([
-    [{ tag: ["series"] }, 'Unrecognized key: "tag"'],
-    [{ everything: true, all: 1, paths: [] }, 'Unrecognized keys: "all", "paths"'],
-    [{ tags: [] }, "tags: "],
-    [{ tags: ["series", "contributor-0"] }, "tags.1: "],
-  ])("refuses %j and invalidates nothing", async (payload, message) => {
+    { what: "an unknown field", payload: { tag: ["series"] }, message: 'Unrecognized key: "tag"' },
+    {
+      what: "unknown fields beside a known one",
+      payload: { everything: true, all: 1, paths: [] },
+      message: 'Unrecognized keys: "all", "paths"',
+    },
+    { what: "no tag", payload: { tags: [] }, message: "tags: " },
+    { what: "a tag of no record", payload: { tags: ["series", "contributor-0"] }, message: "tags.1: " },
+  ])("refuses $what and invalidates nothing", async ({ payload, message }) => {
     await add("series");
 
     expect(await invalidate(payload)).toMatchObject({

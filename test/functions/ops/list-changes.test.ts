@@ -154,9 +154,12 @@ describe("ops-list-changes", () => {
   });
 
   it.each([
-    ...[{ endpoint: "%" }, { record: "5/author" }, { since: "2026-11-21T00:00:00Z" }],
-    ...[{ from: "0000-01-01T00:00:00Z" }, { to: "2026-11-21T00:00:00+23:00" }],
-  ])("fails for %o", async (payload) => {
+    { what: "an endpoint that cannot be", payload: { endpoint: "%" } },
+    { what: "an id before its kind", payload: { record: "5/author" } },
+    { what: "an unknown field", payload: { since: "2026-11-21T00:00:00Z" } },
+    { what: "the year 0", payload: { from: "0000-01-01T00:00:00Z" } },
+    { what: "an offset of 23 hours", payload: { to: "2026-11-21T00:00:00+23:00" } },
+  ])("fails for $what", async ({ payload }) => {
     const message = /^Invalid payload: (?!.*(pattern|Invalid input|is invalid|another form))/;
     await expect(list(payload)).rejects.toThrow(message);
   });

@@ -219,29 +219,63 @@ describe("An operators' function", () => {
   const email = { issuer, address: "a@example.com" };
   const plain = { username: "Plain", issuer };
 
-  it.each<[name: string, payload: object, message: unknown]>([
-    ["create-user", { ...user, roles: ["Reader", "Nobody"] }, "A role in `roles` does not exist"],
-    ["create-user", { username: " plain " }, "The username is taken"],
-    ["create-user", { roles: "x" }, invalid("username")],
-    ["create-user", { ...user, identity, email }, invalid("either `identity` or `email`")],
-    ["create-user", { ...user, email: { issuer, email: "a@example.com" } }, invalid("email")],
-    ["issue-refresh-token", { username: "Nobody", days: 1 }, "There is no such user"],
-    ["issue-refresh-token", { username: "Plain", days: 0 }, invalid("days")],
-    ["issue-refresh-token", { username: "Plain", days: 366 }, invalid("days")],
-    ["issue-refresh-token", { days: 1 }, invalid("username")],
-    ["end-sessions", { user: "nobody" }, "There is no such user"],
-    ["end-sessions", { user: 999_999 }, "There is no such user"],
-    ["end-sessions", { user: 0 }, invalid("user: Too small")],
-    ["end-sessions", {}, invalid("user: a user's id or name")],
-    ["end-sessions", { user: "nobody", force: true }, invalid('Unrecognized key: "force"')],
-    ["link-identity", plain, invalid("either `subject` or `email`")],
-    ["link-identity", { ...plain, subject: "s", email: "a@example.com" }, invalid("either `subject` or `email`")],
-    ["link-identity", { ...plain, issuer: `${issuer}/?a=b`, subject: "s" }, invalid("issuer")],
-    ["link-identity", { ...plain, subject: "s\n" }, invalid("subject")],
-    ["link-identity", { ...plain, subject: "s".repeat(256) }, invalid("subject")],
-    ["link-identity", { ...plain, email: "ada" }, invalid("email")],
-    ["link-identity", { ...plain, subject: "s", removed: true }, invalid('Unrecognized key: "removed"')],
-  ])("refuses as ops-%s %j, and changes nothing", async (name, payload, message) => {
-    await expectUnchanged(() => stack.lambda.invoke(`ops-${name}`, payload), failed(message));
+  /** Invalid payloads of each, by what is wrong with them. */
+  const refused: Readonly<Record<string, Readonly<Record<string, { payload: object; message: unknown }>>>> = {
+    "ops-create-user": {
+      "an unknown role": {
+        payload: { ...user, roles: ["Reader", "Nobody"] },
+        message: "A role in `roles` does not exist",
+      },
+      "a name of another user": { payload: { username: " plain " }, message: "The username is taken" },
+      "no name": { payload: { roles: "x" }, message: invalid("username") },
+      "an identity and an address": {
+        payload: { ...user, identity, email },
+        message: invalid("either `identity` or `email`"),
+      },
+      "an address by another field": {
+        payload: { ...user, email: { issuer, email: "a@example.com" } },
+        message: invalid("email"),
+      },
+    },
+    "ops-issue-refresh-token": {
+      "an unknown user": { payload: { username: "Nobody", days: 1 }, message: "There is no such user" },
+      "no day": { payload: { username: "Plain", days: 0 }, message: invalid("days") },
+      "more than a year": { payload: { username: "Plain", days: 366 }, message: invalid("days") },
+      "no name": { payload: { days: 1 }, message: invalid("username") },
+    },
+    "ops-end-sessions": {
+      "an unknown name": { payload: { user: "nobody" }, message: "There is no such user" },
+      "an unknown id": { payload: { user: 999_999 }, message: "There is no such user" },
+      "the id 0": { payload: { user: 0 }, message: invalid("user: Too small") },
+      "no user": { payload: {}, message: invalid("user: a user's id or name") },
+      "an unknown field": {
+        payload: { user: "nobody", force: true },
+        message: invalid('Unrecognized key: "force"'),
+      },
+    },
+    "ops-link-identity": {
+      "neither a subject nor an address": { payload: plain, message: invalid("either `subject` or `email`") },
+      "a subject and an address": {
+        payload: { ...plain, subject: "s", email: "a@example.com" },
+        message: invalid("either `subject` or `email`"),
+      },
+      "an issuer with a query": {
+        payload: { ...plain, issuer: `${issuer}/?a=b`, subject: "s" },
+        message: invalid("issuer"),
+      },
+      "a subject with a line break": { payload: { ...plain, subject: "s\n" }, message: invalid("subject") },
+      "a subject of 256 characters": { payload: { ...plain, subject: "s".repeat(256) }, message: invalid("subject") },
+      "an address without a domain": { payload: { ...plain, email: "ada" }, message: invalid("email") },
+      "an unknown field": {
+        payload: { ...plain, subject: "s", removed: true },
+        message: invalid('Unrecognized key: "removed"'),
+      },
+    },
+  };
+
+  describe.each(Object.entries(refused))("%s refuses, and changes nothing with", (name, wrong) => {
+    it.each(Object.entries(wrong))("%s", async (_, { payload, message }) => {
+      await expectUnchanged(() => stack.lambda.invoke(name, payload), failed(message));
+    });
   });
 });

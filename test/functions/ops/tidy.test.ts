@@ -50,9 +50,9 @@ describe("ops-tidy and the ledger", () => {
   });
 
   it.each([
-    [{ days: 31 }, [0, 29, 30]],
-    [{}, [0, 29, 30, 31, 399]],
-  ])("deletes what is older than so many days, 400 by default, and keeps the rest: %o", async (payload, kept) => {
+    { age: "31 days", payload: { days: 31 }, kept: [0, 29, 30] },
+    { age: "400 days by default", payload: {}, kept: [0, 29, 30, 31, 399] },
+  ])("deletes what is older than $age, and keeps the rest", async ({ payload, kept }) => {
     for (const days of [0, 29, 30, 31, 399, 401]) await record(days);
 
     expect(await tidied(payload)).toEqual({ ...nothing, changes: 6 - kept.length });
@@ -180,7 +180,12 @@ describe("ops-tidy", () => {
     expect(await results()).toEqual([200, 401, 401, 401]);
   });
 
-  it.each([0, 1.5, 3_651, "400"])("fails for %o days, and deletes nothing", async (days) => {
+  it.each([
+    { what: "no day", days: 0 },
+    { what: "half a day", days: 1.5 },
+    { what: "more than ten years", days: 3_651 },
+    { what: "a number as text", days: "400" },
+  ])("fails for $what, and deletes nothing", async ({ days }) => {
     await expect(tidied({ days })).rejects.toThrow("days");
     expect(stack.dataApi.calls).toEqual([]);
   });

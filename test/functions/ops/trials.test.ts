@@ -119,12 +119,24 @@ describe("ops-smoke", () => {
   });
 
   it.each([
-    [{}, "Invalid payload: requests"],
-    [{ requests: [] }, "Invalid payload: requests"],
-    [{ requests: [{ endpoint: "publishers/list", target: "//example.com" }] }, "Invalid payload: requests"],
-    [{ requests: [{ endpoint: "admin-roles/add", target: "/publishers" }] }, "There is no GET admin-roles/add"],
-    [{ requests: [{ endpoint: "nothing/list", target: "/publishers" }] }, "There is no GET nothing/list"],
-  ])("fails for the payload %j, which asks for more than what only shows something", async (payload, message) => {
+    { what: "nothing", payload: {}, message: "Invalid payload: requests" },
+    { what: "no request", payload: { requests: [] }, message: "Invalid payload: requests" },
+    {
+      what: "a request to another host",
+      payload: { requests: [{ endpoint: "publishers/list", target: "//example.com" }] },
+      message: "Invalid payload: requests",
+    },
+    {
+      what: "a request that changes something",
+      payload: { requests: [{ endpoint: "admin-roles/add", target: "/publishers" }] },
+      message: "There is no GET admin-roles/add",
+    },
+    {
+      what: "a request to an unknown endpoint",
+      payload: { requests: [{ endpoint: "nothing/list", target: "/publishers" }] },
+      message: "There is no GET nothing/list",
+    },
+  ])("fails for $what", async ({ payload, message }) => {
     expect(await smoke(payload)).toMatchObject({ error: { errorMessage: expect.stringContaining(message) } });
   });
 });
@@ -149,8 +161,14 @@ describe("ops-check-copy", () => {
     ({ problemsOf } = await import("../../../lib/operators/check-copy.ts"));
   });
 
-  /** What is wrong with a copy of a template, which is then spoilt. */
-  async function problemsWith(template: Parameters<typeof createDatabase>[0], spoil: string): Promise<string[]> {
+  interface Copy {
+    readonly template: "blank" | "demo" | "template1";
+    /** What is done to it. */
+    readonly spoil: string;
+  }
+
+  /** What is wrong with a copy. */
+  async function problemsWith({ template, spoil }: Copy): Promise<string[]> {
     const copy = await createDatabase(template);
     const sql = openDatabase(`${inject("ownerUrl")}/${copy}`, { max: 1 });
     await sql.query(spoil);
@@ -164,38 +182,46 @@ describe("ops-check-copy", () => {
     return problems;
   }
 
-  it.each<[string, ...Parameters<typeof problemsWith>, (string | RegExp)[]]>([
-    ["of last night", "demo", ledgerUpTo(100), []],
-    ["without tables", "template1", "", ["The copy is empty: it has not even tables"]],
-    [
-      "that is empty",
-      "blank",
-      "",
-      [
+  it("finds nothing wrong with a copy of last night", async () => {
+    expect(await problemsWith({ template: "demo", spoil: ledgerUpTo(100) })).toEqual([]);
+  });
+
+  it.each<Copy & { readonly what: string; readonly problems: readonly (string | RegExp)[] }>([
+    {
+      what: "one without tables",
+      template: "template1",
+      spoil: "",
+      problems: ["The copy is empty: it has not even tables"],
+    },
+    {
+      what: "an empty one",
+      template: "blank",
+      spoil: "",
+      problems: [
         "The copy has no contributor naoki-urasawa",
         /^The copy has 0 contributors, the live database \d+$/,
         /^The copy has 0 publishers, the live database \d+$/,
         /^The copy has 0 series, the live database \d+$/,
         /^The copy is too old: its ledger ends at 1, and \d+ was written more than 26 hours ago$/,
       ],
-    ],
-    [
-      "of another database, which lacks half the rows",
-      "demo",
-      `${ledgerUpTo(100)}
+    },
+    {
+      what: "one of another database, which lacks half the rows",
+      template: "demo",
+      spoil: `${ledgerUpTo(100)}
       set colophon.recording = off;
       update contributors set slug = 'somebody-else', external_id = null where slug = 'naoki-urasawa';
       delete from publishers where id % 2 = 0`,
-      ["The copy has no contributor naoki-urasawa", /^The copy has \d+ publishers, the live database \d+$/],
-    ],
-    [
-      "whose ledger somebody has changed",
-      "demo",
-      `${ledgerUpTo(100)} update changes set endpoint = 'ops/migrate' where id = 50`,
-      [/^The ledger differs before its change \d+$/],
-    ],
-  ])("tells what is wrong with one %s", async (_, template, spoil, problems) => {
-    const found = await problemsWith(template, spoil);
+      problems: ["The copy has no contributor naoki-urasawa", /^The copy has \d+ publishers, the live database \d+$/],
+    },
+    {
+      what: "one whose ledger was changed",
+      template: "demo",
+      spoil: `${ledgerUpTo(100)} update changes set endpoint = 'ops/migrate' where id = 50`,
+      problems: [/^The ledger differs before its change \d+$/],
+    },
+  ])("finds what is wrong with $what", async ({ template, spoil, problems }) => {
+    const found = await problemsWith({ template, spoil });
 
     expect(found).toEqual(problems.map((each) => (typeof each === "string" ? each : expect.stringMatching(each))));
   });

@@ -36,12 +36,24 @@ describe("Every command", () => {
   });
 
   it.each([
-    [["--token-form", "TOKEN"], "unknown option '--token-form'\n(Did you mean --token-from?)"],
-    [["--verbose"], "unknown option '--verbose'"],
-    [["-v"], "unknown option '-v'"],
-    [["--token-from"], "option '--token-from <source>' argument missing"],
-    [["http://localhost"], "too many arguments. Expected 1 argument but got 2: http://127.0.0.1:9, http://localhost."],
-  ])("names the mistake, and the nearest flag if it may be meant: %j", (words, reason) => {
+    {
+      mistake: "a misspelt flag, with the one that may be meant",
+      words: ["--token-form", "TOKEN"],
+      reason: "unknown option '--token-form'\n(Did you mean --token-from?)",
+    },
+    { mistake: "an unknown flag", words: ["--verbose"], reason: "unknown option '--verbose'" },
+    { mistake: "an unknown letter", words: ["-v"], reason: "unknown option '-v'" },
+    {
+      mistake: "a flag without its value",
+      words: ["--token-from"],
+      reason: "option '--token-from <source>' argument missing",
+    },
+    {
+      mistake: "an argument too many",
+      words: ["http://localhost"],
+      reason: "too many arguments. Expected 1 argument but got 2: http://127.0.0.1:9, http://localhost.",
+    },
+  ])("names $mistake", ({ words, reason }) => {
     const strict = command.exitOverride().configureOutput({ writeErr: () => {} });
 
     expect(() => strict.parse(["http://127.0.0.1:9", ...words], { from: "user" })).toThrow(`error: ${reason}`);
@@ -106,14 +118,27 @@ it.each<[string, () => Promise<unknown>, string]>([
   expect(messageOf(await fail().catch((error) => error))).toContain(sentence);
 });
 
-it.each<[string, string]>([
-  ["a\u001b[31mb", String.raw`a\u001b[31mb`],
-  ["\u0000\u007f\u009b\r\t", String.raw`\u0000\u007f\u009b\u000d\u0009`],
-  ["\u202eabc\u2066\u200b\u00ad\ufeff", String.raw`\u202eabc\u2066\u200b\u00ad\ufeff`],
-  ["\ud800 \u{e0001}", String.raw`\ud800 \udb40\udc01`],
-  ["手塚 治虫 é\n👍", "手塚 治虫 é\n👍"],
-])("What a command prints has no control characters, and none that turn text: %j", (given, expected) => {
-  expect(visible(given)).toBe(expected);
+describe("What a command prints", () => {
+  it.each([
+    { what: "a colour", given: "a\u001b[31mb", shown: String.raw`a\u001b[31mb` },
+    {
+      what: "control characters",
+      given: "\u0000\u007f\u009b\r\t",
+      shown: String.raw`\u0000\u007f\u009b\u000d\u0009`,
+    },
+    {
+      what: "what turns or hides text",
+      given: "\u202eabc\u2066\u200b\u00ad\ufeff",
+      shown: String.raw`\u202eabc\u2066\u200b\u00ad\ufeff`,
+    },
+    { what: "half a character and a tag", given: "\ud800 \u{e0001}", shown: String.raw`\ud800 \udb40\udc01` },
+  ])("shows $what as an escape", ({ given, shown }) => {
+    expect(visible(given)).toBe(shown);
+  });
+
+  it("keeps letters, line breaks and pictures", () => {
+    expect(visible("手塚 治虫 é\n👍")).toBe("手塚 治虫 é\n👍");
+  });
 });
 
 /** What a person at a terminal is asked, and what follows from these keys. */
@@ -129,15 +154,17 @@ async function ask(keys: string | undefined, isTTY = true) {
 }
 
 describe("A question", () => {
+  it.each(["y", "YES"])("is agreed to by %s", async (word) => {
+    expect(await ask(`${word}\n`)).toEqual({ agreed: true, shown: "Create it? [y/N] " });
+  });
+
   it.each([
-    ["y\n", true],
-    ["YES\n", true],
-    ["n\n", false],
-    ["\n", false],
-    ["yesterday\n", false],
-    [undefined, false],
-  ])("answered %j is %s", async (keys, agreed) => {
-    expect(await ask(keys)).toEqual({ agreed, shown: "Create it? [y/N] " });
+    { what: "n", keys: "n\n" },
+    { what: "an empty line", keys: "\n" },
+    { what: "another word", keys: "yesterday\n" },
+    { what: "the end of the input", keys: undefined },
+  ])("is not agreed to by $what", async ({ keys }) => {
+    expect(await ask(keys)).toEqual({ agreed: false, shown: "Create it? [y/N] " });
   });
 
   it("is not asked where nobody can answer", async () => {

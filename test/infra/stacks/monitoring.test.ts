@@ -60,35 +60,89 @@ const schedules = (runs: number | undefined, errors: number | undefined) =>
     ]),
   );
 
-it.each<[string, isFiring: boolean, Values]>([
-  // Three responses or broken lists in five minutes, once they are one in a thousand.
-  ["three-failures", false, { failures: 2, broken: 0, requests: 2 }],
-  ["three-failures", true, { failures: 2, broken: 1, requests: 2_999 }],
-  ["three-failures", true, { failures: 3, broken: undefined, requests: 3_000 }],
-  ["three-failures", false, { failures: 3, broken: 0, requests: 3_001 }],
-  ["schedules-failing", false, schedules(1, undefined)],
-  ["schedules-failing", true, schedules(1, 1)],
-  ["schedules-failing", true, schedules(undefined, undefined)],
-  ["stale-responses", false, { waited: undefined, errors: 0, runs: 5 }],
-  ["stale-responses", true, { waited: 300, errors: 0, runs: 5 }],
-  ["stale-responses", true, { waited: undefined, errors: 1, runs: 5 }],
-  ["stale-responses", true, { waited: undefined, errors: undefined, runs: 0 }],
-  ["log-volume", false, { functions: 49_999_999, access: undefined, requests: 1 }],
-  ["log-volume", false, { functions: 60_000_000, access: 40_000_000, requests: 8_400 }],
-  ["log-volume", true, { functions: 60_000_000, access: 40_000_000, requests: 8_300 }],
-  ["eu-central-1-images-failing", true, { requests: 100, rate: 1 }],
-  ["eu-central-1-images-failing", false, { requests: 99, rate: 100 }],
-  ["eu-central-1-cdn-bytes", false, { edge: 20_000_000_000 - 1, images: undefined }],
-  ["eu-central-1-cdn-bytes", true, { edge: 10_000_000_000, images: 10_000_000_000 }],
-  // Ten times what 100 M requests a month are in an hour.
-  ["eu-central-1-cdn-requests", false, { edge: undefined, images: 1_369_862 }],
-  ["eu-central-1-cdn-requests", true, { edge: undefined, images: 1_369_863 }],
-  ["eu-central-1-firewall-blocking", false, { edge: 99 }],
-  ["eu-central-1-firewall-blocking", true, { edge: 100 }],
-])("The alarm %s fires: %s, at %o", (name, isFiring, values) => {
-  const alarm = alarmIn(name.startsWith("eu-") ? cdnAlarms : stage, `colophon-prod-${name}`);
+interface Case {
+  readonly name: string;
+  readonly when: string;
+  readonly values: Values;
+}
 
-  expect(fires(alarm, values)).toBe(isFiring);
+const isFiring = ({ name, values }: Case) =>
+  fires(alarmIn(name.startsWith("eu-") ? cdnAlarms : stage, `colophon-prod-${name}`), values);
+
+it.each<Case>([
+  {
+    name: "three-failures",
+    when: "two responses failed and a list broke",
+    values: { failures: 2, broken: 1, requests: 2_999 },
+  },
+  {
+    name: "three-failures",
+    when: "three of three thousand responses failed",
+    values: { failures: 3, broken: undefined, requests: 3_000 },
+  },
+  { name: "schedules-failing", when: "runs failed", values: schedules(1, 1) },
+  { name: "schedules-failing", when: "nothing ran", values: schedules(undefined, undefined) },
+  { name: "stale-responses", when: "a tag waited for five minutes", values: { waited: 300, errors: 0, runs: 5 } },
+  { name: "stale-responses", when: "a run failed", values: { waited: undefined, errors: 1, runs: 5 } },
+  { name: "stale-responses", when: "nothing ran", values: { waited: undefined, errors: undefined, runs: 0 } },
+  {
+    name: "log-volume",
+    when: "100 MB are more than 12 KB a request",
+    values: { functions: 60_000_000, access: 40_000_000, requests: 8_300 },
+  },
+  { name: "eu-central-1-images-failing", when: "one of a hundred images failed", values: { requests: 100, rate: 1 } },
+  {
+    name: "eu-central-1-cdn-bytes",
+    when: "both distributions sent 20 GB",
+    values: { edge: 10_000_000_000, images: 10_000_000_000 },
+  },
+  {
+    name: "eu-central-1-cdn-requests",
+    when: "an hour had ten times what 100 M requests a month are",
+    values: { edge: undefined, images: 1_369_863 },
+  },
+  { name: "eu-central-1-firewall-blocking", when: "a hundred requests were blocked", values: { edge: 100 } },
+])("The alarm $name fires when $when", (alarm) => {
+  expect(isFiring(alarm)).toBe(true);
+});
+
+it.each<Case>([
+  { name: "three-failures", when: "both of two requests failed", values: { failures: 2, broken: 0, requests: 2 } },
+  {
+    name: "three-failures",
+    when: "three of more than three thousand responses failed",
+    values: { failures: 3, broken: 0, requests: 3_001 },
+  },
+  { name: "schedules-failing", when: "runs succeeded", values: schedules(1, undefined) },
+  { name: "stale-responses", when: "runs found no tag", values: { waited: undefined, errors: 0, runs: 5 } },
+  {
+    name: "log-volume",
+    when: "less than 50 MB were logged",
+    values: { functions: 49_999_999, access: undefined, requests: 1 },
+  },
+  {
+    name: "log-volume",
+    when: "100 MB are less than 12 KB a request",
+    values: { functions: 60_000_000, access: 40_000_000, requests: 8_400 },
+  },
+  {
+    name: "eu-central-1-images-failing",
+    when: "fewer than a hundred were asked for",
+    values: { requests: 99, rate: 100 },
+  },
+  {
+    name: "eu-central-1-cdn-bytes",
+    when: "less than 20 GB were sent",
+    values: { edge: 20_000_000_000 - 1, images: undefined },
+  },
+  {
+    name: "eu-central-1-cdn-requests",
+    when: "an hour had less than ten times the usual requests",
+    values: { edge: undefined, images: 1_369_862 },
+  },
+  { name: "eu-central-1-firewall-blocking", when: "99 requests were blocked", values: { edge: 99 } },
+])("The alarm $name is silent when $when", (alarm) => {
+  expect(isFiring(alarm)).toBe(false);
 });
 
 /** The alarms on what is in logs, and which lines count. */
