@@ -1,5 +1,6 @@
 import { Argument } from "@commander-js/extra-typings";
 import { newCommand, runCommand } from "../../infra/command/command.ts";
+import { compareCalls } from "./calls.ts";
 import { compareCheckouts, compareWithFloor } from "./compare.ts";
 import { edge } from "./edge.ts";
 import { faults } from "./faults.ts";
@@ -16,6 +17,10 @@ const chapters: Readonly<Record<string, Chapter>> = {
   http: ["Requests a second of the service, compared with node:http and the same statements", compareWithFloor],
   faults: ["Writes while calls to the Data API fail: none is lost, none is done twice", () => withStage(faults)],
   edge: ["A day of visitors and edits before the edge, which needs Varnish", edge],
+  function: [
+    "CPU of functions in their process, compared with another checkout and with a call by the SDK",
+    compareCalls,
+  ],
   checkout: ["Lists and slugs, compared with another checkout", compareCheckouts],
 };
 
@@ -23,7 +28,7 @@ const names = Object.keys(chapters);
 const command = newCommand("npm run bench")
   .description("Measures all chapters, or some.")
   .addArgument(new Argument("[chapter...]", "the chapters to measure").choices(names))
-  .option("--with <directory>", "the checkout, and its node_modules, that chapter checkout compares with", ".");
+  .option("--with <directory>", "the checkout, and its node_modules, that function and checkout compare with", ".");
 
 async function measureAll(requested: readonly string[], checkout: string): Promise<void> {
   const results: Row[] = [];

@@ -15,24 +15,28 @@ import { comparison, type Load, rowsOf } from "./load.ts";
 import type { Row } from "./measure.ts";
 import { residentMegabytes } from "./processes.ts";
 
-export interface Server {
+interface Closable {
+  close(): Promise<unknown>;
+}
+
+/** Takes what is closed afterwards. */
+type Keep = <Started extends Closable>(starting: Promise<Started>) => Promise<Started>;
+
+export interface Server extends Closable {
   readonly url: string;
   readonly processId: number;
   /** The first process of the PostgreSQL that it uses. */
   readonly postmaster: number;
-  close(): Promise<unknown>;
 }
 
 const root = join(import.meta.dirname, "../..");
 const contributors = 25_000;
 
-/** Measures servers that end afterwards; `keep` takes each. Their data are in the directory. */
-async function withServers(
-  measure: (directory: string, keep: (starting: Promise<Server>) => Promise<Server>) => Promise<Row[]>,
-): Promise<Row[]> {
+/** Measures servers whose data are in the directory. */
+export async function withServers(measure: (directory: string, keep: Keep) => Promise<Row[]>): Promise<Row[]> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-bench-"));
-  const servers: Server[] = [];
-  const keep = async (starting: Promise<Server>) => {
+  const servers: Closable[] = [];
+  const keep: Keep = async (starting) => {
     const server = await starting;
     servers.push(server);
     return server;
@@ -53,7 +57,7 @@ const serverOf = (child: ChildProcess, port: unknown, postmaster: number): Serve
 });
 
 /** The service as `npm start` runs it, of this checkout or another one, which has its packages. */
-async function startService(data: string, checkout = root): Promise<Server> {
+export async function startService(data: string, checkout = root): Promise<Server> {
   const port = `${await freePort()}`;
   const words = ["--port", port, "--data", data, "--no-uploads", "--scale", `${contributors}`];
   const child = spawn(process.execPath, [join(checkout, "infra/local/start.ts"), ...words], {

@@ -57,7 +57,8 @@ export async function growth(stage: Stage): Promise<Row[]> {
   const { lambda: large, contributors: added, seconds } = await stage.catalogue(1_000_000);
   const rows: Row[] = [];
   const compare = async (what: string, request: Call, bound: number) => {
-    const [few = 0, many = 0] = await sideBySide([() => call(small, request), () => call(large, request)], rounds);
+    const works = [small, large].map((lambda) => () => timed(() => call(lambda, request)));
+    const [few = 0, many = 0] = await sideBySide(works, rounds);
     rows.push({ what: `${what} (${few.toFixed(1)} ms to ${many.toFixed(1)} ms)`, value: many / few, unit: "x", bound });
     return many;
   };

@@ -22,19 +22,16 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
 
 const warmUp = 5;
 
-/**
- * Medians of several pieces of work, in milliseconds. They run in turns, so that other load on the machine affects
- * all of them equally.
- */
-export async function sideBySide(works: readonly (() => Promise<unknown>)[], rounds: number): Promise<number[]> {
-  const times = works.map((): number[] => []);
+/** Medians of several measurements. They run in turns, so that other load on the machine affects all of them equally. */
+export async function sideBySide(measurements: readonly (() => Promise<number>)[], rounds: number): Promise<number[]> {
+  const values = measurements.map((): number[] => []);
   for (let round = -warmUp; round < rounds; round++) {
-    for (const [index, work] of works.entries()) {
-      const time = await timed(work);
-      if (round >= 0) times[index]?.push(time);
+    for (const [index, measure] of measurements.entries()) {
+      const value = await measure();
+      if (round >= 0) values[index]?.push(value);
     }
   }
-  return times.map(median);
+  return values.map(median);
 }
 
 export function print(title: string, rows: readonly Row[]): void {
