@@ -40,6 +40,39 @@ const macrolanguages =
 
 const scripts = "Adlm Arab Beng Cyrl Deva Guru Hans Hant Hebr Jpan Kore Latn Mong Mtei Nkoo Olck Orkh Telu Tfng Vaii";
 
+/** Other names of languages: English ones of ISO 639 and of old, and what speakers call them, where CLDR has another one. */
+const otherNames = `
+aa Afaraf; ab Abkhaz|аҧсуа бызшәа; ak Fanti|Fante; an aragonés; ay aymar aru; az Azeri|azərbaycan dili; ba башҡорт теле;
+be Belarusan|беларуская мова; bg български език; bm bamanankan; bn Bengali; bo བོད་ཡིག; bs bosanski jezik;
+ca Valencian|valencià; ce нохчийн мотт; ch Chamoru; co corsu; cs český jazyk;
+cu Church Slavonic|Old Church Slavonic|Old Slavonic; cv чӑваш чӗлхи; dv Dhivehi|Maldivian|ދިވެހި;
+el Modern Greek|ελληνική γλώσσα; es Castilian|castellano|lengua española; fa Farsi|Iranian Persian|زبان فارسی;
+fa-AF Afghan Persian; ff Fulah|Fulfulde; fj vosa Vakaviti; ga Irish Gaelic; gd Gaelic|Scots Gaelic; gn Avañe'ẽ;
+hi हिंदी; hr hrvatski jezik; ht Haitian|Kreyòl ayisyen; hz Otjiherero;
+ia Interlingua (International Auxiliary Language Association); id bahasa Indonesia; ie Occidental; ig Asụsụ Igbo;
+ii Nuosu; iu ᐃᓄᒃᑎᑐᑦ; ja Nihongo; jv basa Jawa; ka ქართული ენა; kg Kikongo; kj Kwanyama; kl Greenlandic;
+km Cambodian|Central Khmer|ភាសាខ្មែរ|ខេមរភាសា; ku Kurdî|Kurmanji|Kurmancî|Northern Kurdish|کوردی; kv коми кыв;
+ky Kirghiz|кыргыз тили; la lingua Latina|latine; lb Letzeburgesch; li Limburgan|Limburger|Limburgs; lo Laotian|ພາສາລາວ;
+lt lietuvių kalba; lu Kiluba; lv latviešu valoda; mg fiteny malagasy; mh Kajin M̧ajeļ; mi te reo Māori;
+mk македонски јазик; mn монгол хэл; ms bahasa Melayu|bahasa Malaysia|Malaysian;
+my Myanmar|Myanmar (Burmese)|မြန်မာဘာသာ|မြန်မာစာ|ဗမာစာ; nb Bokmål|bokmål norsk; nd Northern Ndebele; ng Owambo;
+nl-BE Vlaams; nn Nynorsk; nr Southern Ndebele; nv Navaho|Diné bizaad; ny Chewa|Chichewa; oj Ojibwe;
+om Afaan Oromoo|Afaan Oromo; or Oriya; os Ossetian|ирон æвзаг; pa Panjabi; ps Pushto;
+pt-BR português do Brasil|português brasileiro; qu Runa Simi; rn Kirundi; ro limba română; ro-MD Moldovan|молдовеняскэ;
+ru русский язык; sa संस्कृतम्; sg yângâ tî sängö; si Sinhalese; sk slovenský jazyk; sl Slovene|slovenski jezik;
+sm gagana fa'a Samoa; so Soomaaliga; sr српски језик; sr-Latn Serbo-Croatian|srpskohrvatski|srpski|srpski jezik;
+ss SiSwati; st Sotho; tg забони тоҷикӣ; th ภาษาไทย; tk Türkmençe; to Tonga (Tonga Islands)|faka Tonga; ts Xitsonga;
+tt татарча|татар теле; ty Reo Tahiti; ug Uighur|ئۇيغۇرچە; uk українська мова; uz ўзбек|ўзбекча|oʻzbekcha|oʻzbek tili;
+ve Tshivenḓa; wa walon; yi יידיש|אידיש; za Chuang|Saɯ cueŋƅ; zh Mandarin|Mandarin Chinese|汉语|漢語|普通话|普通話|国语|國語|华语|華語;
+zh-Hans 简体|简体字; zh-Hant 繁體|繁体中文|正體中文; ace Achinese; ady Adygei; ang Anglo-Saxon; arc Official Aramaic|Imperial Aramaic;
+arn Mapuche|Mapudungun; ast Bable|Leonese|Asturleonese; bej Bedawiyet; bin Edo; byn Bilin; car Carib; chp Dene Suline;
+ckb Sorani|سۆرانی; crh Crimean Turkish; egy Egyptian; fil Tagalog|Pilipino|Wikang Tagalog;
+gsw Alemannic|Alsatian|Schweizerdeutsch|Schwyzerdütsch; hmn Mong; kaa Karakalpak; kac Jingpho; lah Lahnda; lus Lushai;
+mic Mi'kmaq|Micmac; mul Multilingual; mus Creek; naq Khoekhoe; nds Low Saxon|Plattdeutsch|Platt; new Nepal Bhasa|Newar;
+nso Pedi|Sepedi; nwc Classical Nepal Bhasa|Old Newari; pam Kapampangan; pro Old Occitan; rup Arumanian|Macedo-Romanian;
+sog Sogdian; tkl Tokelauan; tlh tlhIngan Hol; wal Wolaitta; xal Oirat; yue Yue|Yue Chinese|廣東話|广东话;
+zbl Blissymbolics|Bliss; zxx Not applicable; zza Dimili|Dimli|Kirdki|Zazaki`;
+
 /** The English name of the language that a text names; a name that is not known stays as it is. */
 export function language(text: string): string {
   if (isEnglish(text)) return english;
@@ -112,7 +145,7 @@ function tagOf(text: string): string | undefined {
   const tag = /^[A-Z][a-z]/.test(text) ? undefined : tagIn(text);
   if (tag !== undefined) return tag;
   tags ??= tagsByName();
-  return tags.get(keyOf(text)) ?? tagInParts(text, tags) ?? tagIn(text);
+  return tags.get(keyOf(text)) ?? tags.get(keyOf(inverted(text))) ?? tagInParts(text, tags) ?? tagIn(text);
 }
 
 /** The tag that the text is, with the separators of POSIX, too, and with extended languages as those of RFC 5646, 2.2.2. */
@@ -128,23 +161,46 @@ function tagIn(text: string): string | undefined {
   }
 }
 
-/** Names compare without case and accents. */
+/** Names compare without case and accents, and whatever their apostrophes. */
 const keyOf = (name: string) =>
   name
     .normalize("NFKD")
     .replace(/[\u0300-\u036f]/g, "")
+    .replace(/[`\u02b9-\u02bf\u2018\u2019]/g, "'")
     .toLowerCase();
 
-/** English names are last, so they win: one language may be called in itself as another one is in English. */
+/** `Modern Greek` of `Greek, Modern (1453-)`, as ISO 639-2 and libraries write. */
+const inverted = (name: string) => name.replace(/^(\S+), (.+?)(?: \(.*\))?$/, "$2 $1");
+
+/** CLDR's English names are last, so they win: one language may be called in itself as another one is in English. */
 function tagsByName(): ReadonlyMap<string, string> {
   const known = `${codes} ${varieties}`.split(" ");
+  const others = otherNames.split(/;\s/).flatMap((line) => {
+    const [, tag = "", texts = ""] = /^\s*(\S+) (.+)$/.exec(line) ?? [];
+    return texts.split("|").map((text) => [text, tag] as const);
+  });
   const inItself = Intl.DisplayNames.supportedLocalesOf(known).map((tag) => {
     const name = new Intl.DisplayNames(tag, { type: "language" }).of(tag);
     return [name ?? tag, tag] as const;
   });
   const inEnglish = known.map((tag) => [nameOf(tag), tag] as const);
-  return new Map([...inItself, ...inEnglish].map(([name, tag]) => [keyOf(name), tag]));
+  return new Map(
+    [...others, ...otherNamesOfVarieties(), ...inItself, ...inEnglish].map(([name, tag]) => [keyOf(name), tag]),
+  );
 }
+
+/** Those of British English are English (United Kingdom), English (UK) and UK English; likewise in the language itself. */
+const otherNamesOfVarieties = () =>
+  varieties.split(" ").flatMap((tag) =>
+    ["en", tag].flatMap((reader) =>
+      (["long", "short"] as const).flatMap((style) =>
+        (["standard", "dialect"] as const).map((languageDisplay) => {
+          const displayed = new Intl.DisplayNames(reader, { type: "language", style, languageDisplay });
+          return [displayed.of(tag) ?? tag, tag] as const;
+        }),
+      ),
+    ),
+  );
 
 /** The tag of a name such as `Uzbek (Cyrillic)` or `Chinese (Traditional, Macao SAR China)`. */
 function tagInParts(text: string, byName: ReadonlyMap<string, string>): string | undefined {
