@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { trimmed } from "./names.ts";
 import { text } from "./parameters.ts";
 
 const linkLengthMax = 2000;
@@ -10,7 +11,7 @@ const linkLengthMax = 2000;
 export const link = z.pipe(
   text(linkLengthMax).check(z.minLength(1)),
   z.transform((value, context) => {
-    const url = normalizedLink(value);
+    const url = normalizedLink(trimmed(value));
     if (url !== undefined && url.length <= linkLengthMax) return url;
     context.issues.push({ code: "custom", input: value });
     return z.NEVER;
@@ -28,11 +29,18 @@ function normalizedLink(value: string) {
   const absolute = scheme.test(value) ? value : `https://${value.replace(/^\/\//, "")}`;
   const url = URL.parse(absolute);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password) return;
-  if (brokenEscape.test(url.href)) return url.href;
-  return url.href.replaceAll(/%[\da-f]{2}/gi, (code) => {
+  const href = url.href.replace(url.search, () => searchIn(absolute));
+  if (brokenEscape.test(href)) return href;
+  return href.replaceAll(/%[\da-f]{2}/gi, (code) => {
     const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
     return unreserved.test(character) ? character : code.toUpperCase();
   });
+}
+
+/** The query of a URL. Those of http and https have apostrophes encoded, which is another query by RFC 3986, 2.2. */
+function searchIn(absolute: string): string {
+  const [, query = ""] = /^[^?#]*(\?[^#]*)/.exec(absolute) ?? [];
+  return new URL(`other:${query}`).search;
 }
 
 /** A URL with a broken escape stays whole: `%%34%31` must not become the escape `%41`. */

@@ -246,6 +246,8 @@ describe("POST /admin-contributors/edit/{id}", () => {
     ["neither default ports nor dot segments", "https://example.com:443/a/./b/../c", "https://example.com/a/c"],
     ["letters in escapes of UTF-8", "https://example.com/Ä?ö=ü", "https://example.com/%C3%84?%C3%B6=%C3%BC"],
     ["a slash as an empty path", "example.com:8080", "https://example.com:8080/"],
+    ["apostrophes and their escapes", "https://example.com/it's?a='b'&c=%27%20d#'e'?'f'", null],
+    ["no invisible marks of a copied address", "\ufeff\u200ehttps://example.com/\u200b", "https://example.com/"],
   ])("returns 200 and stores a link with %s", async (_, link, stored) => {
     const { links } = await saved(await whole(), { links: [link] });
 
