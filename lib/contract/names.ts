@@ -25,7 +25,8 @@ export const characters = {
 
 /**
  * A regular expression for joiners, variation selectors and tags of a region's flag that are in their place (RFC 5892,
- * "CONTEXTJ"; UTS 51). Kurdish in Arabic script writes a last vowel as the letter heh with a non-joiner behind it.
+ * "CONTEXTJ"; UTS 51). Kurdish in Arabic script writes a last vowel as the letter heh with a non-joiner behind it; Persian
+ * writes an initial with a joiner before its full stop. Mongolian separates a last vowel by U+180E.
  * @param write writes a class of characters
  */
 export function joinersInPlace(write: (characters: RegExp) => string): string {
@@ -33,12 +34,13 @@ export function joinersInPlace(write: (characters: RegExp) => string): string {
   return [
     `(?<=${write(joining)})[\\u200c\\u200d](?=${write(joining)})`,
     `(?<=${write(joining)})\\u200c(?=${write(wordEnd)}|${write(pasted)}|$)`,
+    `(?<=${write(joining)})\\u200d(?=\\.)`,
     `(?<=${write(virama)})[\\u200c\\u200d]`,
     `(?<=${write(emoji)}|\\ufe0f)\\u200d(?=${write(emoji)})`,
     `(?<=${write(emoji)}|${write(ideograph)})[\\ufe00-\\ufe0f\u{e0100}-\u{e01ef}]`,
     "(?<=\u{1f3f4})[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{3,6}\u{e007f}",
     `(?<=[0-9#*])\\ufe0f(?=\\u20e3)`,
-    `(?<=${write(mongolian)})[\\u180b-\\u180d\\u180f]`,
+    `(?<=${write(mongolian)})[\\u180b-\\u180f]`,
   ].join("|");
 }
 

@@ -24,7 +24,7 @@ const kept = (word: string) => [
     .replaceAll(points, "")
     .normalize("NFC")
     .toUpperCase()
-    .replace(/[ÆŒÞ]/g, "AE")
+    .replace(/[ÆŒÞװױײ]/g, "AE")
     .replace(/[\p{P}\p{S}\p{Z}]/gu, ""),
 ];
 

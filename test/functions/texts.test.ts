@@ -158,6 +158,8 @@ describe("A name", () => {
     ["an ideograph in one of its forms", "葛\u{e0100}城"],
     ["a Mongolian letter in one of its forms", "ᠮᠠ\u180b"],
     ["a non-joiner behind the last letter that joins", "سارە شیروانه\u200c"],
+    ["a joiner behind an initial", "ه\u200d. ا. سایه"],
+    ["a Mongolian vowel kept apart", "ᠣᠶᠤᠨ\u180eᠠ"],
     ["non-joiners at the end of each word", "بنه\u200c (نه\u200c) ره\u200c-ژه\u200c، گه\u200c"],
     [
       "flags of regions",
@@ -190,6 +192,7 @@ describe("A name", () => {
     ["for the form of a kana", "か\u{e0100}"],
     ["for two forms of an ideograph", "葛\u{e0100}\u{e0101}"],
     ["for the form of a Mongolian letter, behind a Latin one", "a\u180b"],
+    ["for a Mongolian vowel, behind a Latin letter", "a\u180ee"],
   ])("may not hold a joiner or a variation selector %s", async (_, name) => {
     expect((await unchanged(stack, () => add(name))).body).toEqual(invalidParameter("name"));
   });
@@ -224,7 +227,10 @@ describe("A name", () => {
     ["a variation selector", "❤\ufe0f of stone", "❤ of stone"],
     ["the kind of apostrophe", "O'Malley", "O\u2019Malley"],
     ["an apostrophe that is a letter", "O\u02bcHara", "O\u2018Hara"],
+    ["an apostrophe that is a tone", "O\u02caShea", "O'Shea"],
     ["the kind of hyphen", "Jean-Claude", "Jean\u2010Claude"],
+    ["a double hyphen", "レヴィ\u30a0ストロース", "レヴィ\u2010ストロース"],
+    ["a separated vowel", "ᠰᠠᠷ\u180eᠠ", "ᠰᠠᠷᠠ"],
     ["a dash", "Marie\u2013Luise", "Marie\u2212Luise"],
     ["the width of Latin letters", "ＷＩＤＥ Ｃ", "wide c"],
     ["the width of kana", "ﾃﾂﾞｶ", "テヅカ"],

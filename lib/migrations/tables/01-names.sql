@@ -2,7 +2,7 @@
 create function without_joiners(value text) returns text
   language sql immutable strict parallel safe
   return regexp_replace(
-    value, '[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]', '', 'g'
+    value, '[\u180b-\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]', '', 'g'
   );
 
 -- Names order by this key: no case, no accents, single spaces. It uses PostgreSQL's own Unicode tables and
@@ -26,10 +26,11 @@ create function name_key(value text) returns text
     end
   $$;
 
--- Names are searched by this key: compatibility forms and case are folded, accents of Latin, Greek and Cyrillic and points
--- of Hebrew and Arabic are removed, and so are invisible characters; letters of the Arabic script that are typed for one
--- another are one letter, as are hiragana and katakana. Only letters, marks and digits remain, without blanks. A name
--- that has none of these is its own key. Vowels of Indic scripts and the voicing of kana are marks that remain.
+-- Names are searched by this key: compatibility forms and case are folded, accents of Latin, Greek and Cyrillic and
+-- points of Hebrew and Arabic are removed, and so are invisible characters; letters of the Arabic script that are typed
+-- for one another are one letter, as are hiragana and katakana; ligatures of Yiddish are two letters, and digits of the
+-- Arabic script are ours. Only letters, marks and digits remain, without blanks. A name that has none of these is its
+-- own key. Vowels of Indic scripts and the voicing of kana are marks that remain.
 create function search_key(value text) returns text
   language plpgsql immutable strict parallel safe
   set search_path = public, pg_temp
@@ -58,10 +59,11 @@ create function search_key(value text) returns text
         );
         folded = translate(casefold(folded collate pg_unicode_fast), 'øłđħıðŧ', 'oldhidt');
         folded = replace(replace(replace(folded, 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th');
+        folded = replace(replace(replace(folded, 'װ', 'וו'), 'ױ', 'וי'), 'ײ', 'יי');
         if folded collate "C" ~ '[\u0600-\u06ff]' then
           folded = translate(
-            folded, U&'\0649\06CC\06D0\06A9\0629\06D5\06C1\06BE\06C0\06C2\06C3\0671',
-            U&'\064A\064A\064A\0643\0647\0647\0647\0647\0647\0647\0647\0627'
+            folded, U&'\0649\06CC\06D0\06A9\0629\06D5\06C1\06BE\06C0\06C2\06C3\0671٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹',
+            U&'\064A\064A\064A\0643\0647\0647\0647\0647\0647\0647\0647\062701234567890123456789'
           );
         end if;
         if folded collate "C" ~ '[\u3041-\u3096\u309d]' then
@@ -200,10 +202,15 @@ create function identity_key(value text) returns text
         end if;
         value = normalize(casefold(normalize(value, nfd) collate pg_unicode_fast), nfc);
         value = regexp_replace(
-          value collate "C", '[\u0060\u00b4\u02b9-\u02bf\u02c8\u05f3\u055a\u07f4\u07f5\u2018-\u201b\u2032\u2035\ua78b\ua78c]', '''', 'g'
+          value collate "C",
+          '[\u0060\u00b4\u02b9-\u02bf\u02c8\u02ca\u02cb\u05f3\u055a\u07f4\u07f5\u2018-\u201b\u2032\u2035\ua78b\ua78c]',
+          '''', 'g'
         );
         value = regexp_replace(
-          value collate "C", '[\u058a\u05be\u2010-\u2015\u2043\u2212\u2e3a\u2e3b\ufe58\ufe63]', '-', 'g'
+          value collate "C",
+          '[\u058a\u05be\u1400\u1806\u2010-\u2015\u2043\u2212\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u2e5d\u30a0\ufe31\ufe32\ufe58'
+          '\ufe63\U00010ead]',
+          '-', 'g'
         );
       else
         value = translate(lower(value collate "C"), '`', '''');
