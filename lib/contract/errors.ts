@@ -1,3 +1,5 @@
+import type { Declaration } from "./declare.ts";
+
 /** Errors of every endpoint (README.md, "Errors", "Bad input" and "Authentication"). */
 export const commonErrors = {
   400: "Required parameters missing",
@@ -9,6 +11,14 @@ export const commonErrors = {
   500: "Internal server error",
   503: "Service unavailable, try again in a few seconds",
 } as const;
+
+/** The message that is declared for a status of this endpoint. */
+export function messageOf(declaration: Pick<Declaration, "errors">, status: number): string {
+  const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
+  const message = messages[status];
+  if (message === undefined) throw new TypeError(`No message is declared for status ${status}`);
+  return message;
+}
 
 /** The message of status 503 for a change that was not made. After the usual one it may have been: its outcome is lost. */
 export const nothingChanged = "Service unavailable, nothing was changed";

@@ -3,13 +3,13 @@ import cors from "@middy/http-cors";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { publicTimeouts, type RequestTimeouts, Unavailable, usualTimeouts } from "../aws/retry.ts";
 import { type Declaration, isPublic } from "../contract/declare.ts";
-import { commonErrors, nothingChanged } from "../contract/errors.ts";
+import { commonErrors, messageOf, nothingChanged } from "../contract/errors.ts";
 import { exposedHeaders, isRepeatable } from "../contract/headers.ts";
 import { headerOf, responseHeaders } from "./headers.ts";
 import { log, logRequests, serializeError } from "./log.ts";
 import { allowedOrigins, isAmong } from "./origins.ts";
 import { confirmPreference } from "./preference.ts";
-import { ContractError, envelope, type Hook, type Middleware, messageOf, type Response } from "./response.ts";
+import { ContractError, envelope, type Hook, type Middleware, type Response } from "./response.ts";
 
 /** Switches off middy's timer: calls have their own deadlines. */
 export const withoutTimeout = { timeoutEarlyInMillis: 0 } as const;

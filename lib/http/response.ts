@@ -2,7 +2,6 @@ import type { Readable } from "node:stream";
 import type middy from "@middy/core";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Declaration } from "../contract/declare.ts";
-import { commonErrors } from "../contract/errors.ts";
 import { missingPermissionHeader } from "../contract/headers.ts";
 
 /** What a handler returns to API Gateway: a REST proxy result, or the same with a streamed body. */
@@ -41,11 +40,3 @@ export class ContractError extends Error {
 /** The error for the status that a statement behind its guard gives: 403 means that the caller lacks the permission. */
 export const statementError = ({ permission }: Pick<Declaration, "permission">, status: number) =>
   new ContractError(status, "", status === 403 && permission ? { [missingPermissionHeader]: permission } : {});
-
-/** The message that is declared for a status of this endpoint. */
-export function messageOf(declaration: Pick<Declaration, "errors">, status: number): string {
-  const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
-  const message = messages[status];
-  if (message === undefined) throw new TypeError(`No message is declared for status ${status}`);
-  return message;
-}

@@ -1,9 +1,9 @@
 import sql from "sql-template-tag";
 import { getContributor } from "../contract/contributors.ts";
+import { problemOf } from "../contract/expected-response.ts";
 import { execute, integer, sqlStateOf, type Target, textOrNull } from "../data-api/client.ts";
 import * as contributors from "../queries/contributors.ts";
 import * as copies from "../queries/copies.ts";
-import { problemOf } from "./expected-response.ts";
 import type { OperatorPayload } from "./payloads.ts";
 
 export interface CopyChecks extends Pick<OperatorPayload<"ops/check-copy">, "knownContributor" | "hours"> {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
 import { asWhole, type Declaration, endpointPath, functionName, needsCaller } from "../../contract/declare.ts";
 import { endpoints } from "../../contract/endpoints.ts";
-import { expectedStatuses, finalResponse, problemOf } from "../expected-response.ts";
+import { expectedStatuses, finalResponse, problemOf } from "../../contract/expected-response.ts";
 import { lambdaResponse } from "./lambda-response.ts";
 
 /** `colophon-prod-` */

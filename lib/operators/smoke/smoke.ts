@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { needsCaller } from "../../contract/declare.ts";
 import { endpointAt } from "../../contract/endpoints.ts";
-import { expectedStatuses, finalResponse, problemOf } from "../expected-response.ts";
+import { expectedStatuses, finalResponse, problemOf } from "../../contract/expected-response.ts";
 import type { OperatorPayload } from "../payloads.ts";
 
 /** A GET that a smoke test sends. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
-import { type Declaration, isNavigation, needsCaller } from "../contract/declare.ts";
-import { responseSchema } from "../contract/response-schema.ts";
-import { messageOf } from "../http/response.ts";
+import { type Declaration, isNavigation, needsCaller } from "./declare.ts";
+import { messageOf } from "./errors.ts";
+import { responseSchema } from "./response-schema.ts";
 
 /** The statuses with which an endpoint may respond to its sample. A stage may not have the requested record. */
 export function expectedStatuses(declaration: Declaration, hasSession: boolean): readonly number[] {
