@@ -16,17 +16,20 @@ export function print(level: LogLevel, text: string): void {
   console[level](text);
 }
 
+/** A line of a function, or of Lambda about one. */
 interface Line {
-  readonly level: string;
-  readonly time: string;
   readonly endpoint?: string;
+  readonly function?: string;
+  readonly message?: string;
   readonly error?: LoggedError;
+  readonly errorType?: string;
+  readonly errorMessage?: string;
 }
 
-function inWords({ level: _, time: __, endpoint = "A function", error, ...others }: Line): string {
-  if (!error) return `${endpoint}: ${JSON.stringify(others)}`;
+function inWords({ endpoint, function: name = endpoint ?? "A function", error, ...line }: Line): string {
+  if (!error) return `${name}: ${line.errorMessage ? `${line.errorType}: ${line.errorMessage}` : line.message}`;
   const [, ...places] = error.stack?.split(/\n\s*(?=at )/) ?? [];
-  return [`${endpoint}: ${messageOf(error)}`, ...places.slice(0, 3)].join("\n    ");
+  return [`${name}: ${messageOf(error)}`, ...places.slice(0, 3)].join("\n    ");
 }
 
 const messageOf = ({ name, message, cause }: LoggedError): string =>

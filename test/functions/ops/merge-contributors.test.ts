@@ -294,10 +294,25 @@ describe("ops-merge-contributors refuses, and changes nothing,", () => {
   });
 
   it.each([
-    [null, 1, "is shared by all clients, but contributor %s belongs to client 1"],
-    [1, null, "belongs to client 1, but contributor %s is shared by all clients"],
-    [1, 2, "belongs to client 1, but contributor %s belongs to client 2"],
-  ])("contributors of different clients: %s and %s", async (keptOf, mergedOf, message) => {
+    {
+      what: "a client's contributor with a shared one",
+      keptOf: null,
+      mergedOf: 1,
+      message: "is shared by all clients, but contributor %s belongs to client 1",
+    },
+    {
+      what: "a shared contributor with a client's",
+      keptOf: 1,
+      mergedOf: null,
+      message: "belongs to client 1, but contributor %s is shared by all clients",
+    },
+    {
+      what: "contributors of two clients",
+      keptOf: 1,
+      mergedOf: 2,
+      message: "belongs to client 1, but contributor %s belongs to client 2",
+    },
+  ])("$what", async ({ keptOf, mergedOf, message }) => {
     const [kept, same] = await some(2, { client_id: keptOf });
     const [other] = await some(1, { client_id: mergedOf });
 

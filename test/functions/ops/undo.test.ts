@@ -399,16 +399,40 @@ describe("ops-undo refuses", () => {
 
   const [past, future] = ["2026-01-01T00:00:00Z", "2126-01-01T00:00:00Z"];
   it.each([
-    [{}, "either"],
-    [{ change: 987_654 }, "There is no change 987654"],
-    [{ change: Number.MAX_SAFE_INTEGER }, `There is no change ${Number.MAX_SAFE_INTEGER}`],
-    [{ change: 1, force: true }, "force"],
-    [{ user: 1, from: future, to: past }, "to: It is not after `from`"],
-    [{ user: 1, from: future, to: "2127-01-01T00:00:00Z" }, "from: It is in the future"],
-    [{ user: 987_654, from: past, to: future }, "There is no user 987654"],
-    [{ user: "Unheard of", from: past, to: future }, "There is no user Unheard of"],
-    [{ import: 1 }, "There is no change 1 of an import"],
-  ])("%o, as an error", async (payload, message) => {
+    { what: "no change", payload: {}, message: "either" },
+    { what: "an unknown change", payload: { change: 987_654 }, message: "There is no change 987654" },
+    {
+      what: "a change that cannot be",
+      payload: { change: Number.MAX_SAFE_INTEGER },
+      message: `There is no change ${Number.MAX_SAFE_INTEGER}`,
+    },
+    { what: "an unknown field", payload: { change: 1, force: true }, message: "force" },
+    {
+      what: "a period that ends before it begins",
+      payload: { user: 1, from: future, to: past },
+      message: "to: It is not after `from`",
+    },
+    {
+      what: "a period that has not begun",
+      payload: { user: 1, from: future, to: "2127-01-01T00:00:00Z" },
+      message: "from: It is in the future",
+    },
+    {
+      what: "the id of an unknown user",
+      payload: { user: 987_654, from: past, to: future },
+      message: "There is no user 987654",
+    },
+    {
+      what: "the name of an unknown user",
+      payload: { user: "Unheard of", from: past, to: future },
+      message: "There is no user Unheard of",
+    },
+    {
+      what: "a change that is no import's",
+      payload: { import: 1 },
+      message: "There is no change 1 of an import",
+    },
+  ])("$what, as an error", async ({ payload, message }) => {
     await expect(undo(stack, payload)).rejects.toThrow(message);
   });
 });

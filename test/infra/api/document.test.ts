@@ -127,15 +127,54 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
     }
   });
 
-  it.each([
-    ["MISSING_AUTHENTICATION_TOKEN", 404, undefined, "GET", "/nowhere", undefined],
-    ["MISSING_AUTHENTICATION_TOKEN", 404, undefined, "GET", "/admin-nowhere", undefined],
-    ["MISSING_AUTHENTICATION_TOKEN", 404, undefined, "PUT", "/contributors", undefined],
-    ["BAD_REQUEST_PARAMETERS", 400, undefined, "GET", "/contributor/slug/%zz", undefined],
-    ["REQUEST_TOO_LARGE", 413, undefined, "POST", "/admin-roles/add", "x".repeat(10 * 1_048_576 + 1)],
-    ["INTEGRATION_FAILURE", 503, "5", "GET", "/contributor/slug/fails", undefined],
-    ["INTEGRATION_TIMEOUT", 504, "5", "GET", "/contributor/slug/hangs", undefined],
-  ] as const)("returns %s with status %i and Retry-After %s", async (type, status, wait, method, path, body) => {
+  interface Row {
+    readonly what: string;
+    readonly type: keyof typeof gatewayResponses;
+    readonly status: number;
+    readonly method: string;
+    readonly path: string;
+    readonly body?: string;
+    /** Seconds after which the client may try again. */
+    readonly wait?: string;
+  }
+  const unknown = { type: "MISSING_AUTHENTICATION_TOKEN", status: 404 } as const;
+
+  it.each<Row>([
+    { what: "an unknown path", ...unknown, method: "GET", path: "/nowhere" },
+    { what: "an unknown administrative path", ...unknown, method: "GET", path: "/admin-nowhere" },
+    { what: "an unknown method", ...unknown, method: "PUT", path: "/contributors" },
+    {
+      what: "a broken escape",
+      type: "BAD_REQUEST_PARAMETERS",
+      status: 400,
+      method: "GET",
+      path: "/contributor/slug/%zz",
+    },
+    {
+      what: "a body of more than 10 MB",
+      type: "REQUEST_TOO_LARGE",
+      status: 413,
+      method: "POST",
+      path: "/admin-roles/add",
+      body: "x".repeat(10 * 1_048_576 + 1),
+    },
+    {
+      what: "a function that fails, which may be tried again",
+      type: "INTEGRATION_FAILURE",
+      status: 503,
+      wait: "5",
+      method: "GET",
+      path: "/contributor/slug/fails",
+    },
+    {
+      what: "a function that takes too long, which may be tried again",
+      type: "INTEGRATION_TIMEOUT",
+      status: 504,
+      wait: "5",
+      method: "GET",
+      path: "/contributor/slug/hangs",
+    },
+  ])("returns $status to $what", async ({ type, status, wait, method, path, body }) => {
     for (const origin of [undefined, foreign]) {
       const response = await request(method, path, origin, body);
       expect(response).toMatchObject({ status, body: envelopeOf(gatewayResponses[type]) });

@@ -41,12 +41,12 @@ it("packages, hands its words to the CDK, and ends as that does", async () => {
 });
 
 it.each([
-  ["colophon-prod", true],
-  ["colophon-prod*", true],
-  ["--all", true],
-  ["colophon-dev*", false],
-  ["colophon-prod-database", false],
-])("empties the edges of the stages in %s: %s, although the deployment failed", async (word, isEmptied) => {
+  { word: "colophon-prod", what: "is emptied by a deployment of its stage", isEmptied: true },
+  { word: "colophon-prod*", what: "is emptied by a deployment of a pattern with its stage", isEmptied: true },
+  { word: "--all", what: "is emptied by a deployment of all stages", isEmptied: true },
+  { word: "colophon-dev*", what: "stays by a deployment of other stages", isEmptied: false },
+  { word: "colophon-prod-database", what: "stays by a deployment of its database", isEmptied: false },
+])("The edge of a stage $what, although it failed", async ({ word, isEmptied }) => {
   const invoked: string[] = [];
   const lambda: Api = (request, response) => {
     invoked.push(`${request.url}`);

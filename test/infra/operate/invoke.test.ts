@@ -107,21 +107,63 @@ describe("npm run invoke", () => {
 
   const bothMissing = /^Invalid payload: username: .* received undefined; days: .* received undefined$/;
   const otherEvent = '{"resource": "/publishers", "httpMethod": "GET", "requestContext": {}}';
-  it.each<[string, Partial<Invocation>, string | RegExp]>([
-    ["ops-nothing", {}, "There is no function ops-nothing. There are:\n  admin-contributors/add\n"],
-    ["ops-import-", {}, "There is no function ops-import-; did you mean ops-import?"],
-    ["ops/issue-refresh-token", { payload: "{}" }, bothMissing],
-    ["ops/import", { payload: '{"source": "", "z": 1}' }, /source: Too small: .*; Unrecognized key: "z"/],
-    ["admin-roles/list", { payload: otherEvent }, "no event of admin-roles/list, which serves GET /admin-roles"],
-    ["ops/tidy", { data: "nowhere" }, "There are no credentials in nowhere: is npm start running?"],
-    ["ops/tidy", { tokenSource: "TOKEN" }, "--token-from is for endpoints"],
-    ["ops/tidy", { stage: "prod" }, "--url and --data are for the local service"],
-    [
-      "ops/tidy",
-      { stage: "beta", url: undefined, data: undefined },
-      "There is no stage beta in infra/stages.example.ts",
-    ],
-  ])("explains what is wrong, and sends nothing: %s %j", async (name, input, reason) => {
+  interface Mistake {
+    readonly what: string;
+    readonly name: string;
+    readonly input: Partial<Invocation>;
+    readonly reason: string | RegExp;
+  }
+  it.each<Mistake>([
+    {
+      what: "an unknown name, with all names",
+      name: "ops-nothing",
+      input: {},
+      reason: "There is no function ops-nothing. There are:\n  admin-contributors/add\n",
+    },
+    {
+      what: "a misspelt name, with the one that may be meant",
+      name: "ops-import-",
+      input: {},
+      reason: "There is no function ops-import-; did you mean ops-import?",
+    },
+    { what: "all missing fields", name: "ops/issue-refresh-token", input: { payload: "{}" }, reason: bothMissing },
+    {
+      what: "invalid and unknown fields",
+      name: "ops/import",
+      input: { payload: '{"source": "", "z": 1}' },
+      reason: /source: Too small: .*; Unrecognized key: "z"/,
+    },
+    {
+      what: "an event of another endpoint",
+      name: "admin-roles/list",
+      input: { payload: otherEvent },
+      reason: "no event of admin-roles/list, which serves GET /admin-roles",
+    },
+    {
+      what: "a directory without credentials",
+      name: "ops/tidy",
+      input: { data: "nowhere" },
+      reason: "There are no credentials in nowhere: is npm start running?",
+    },
+    {
+      what: "a token for an operators' function",
+      name: "ops/tidy",
+      input: { tokenSource: "TOKEN" },
+      reason: "--token-from is for endpoints",
+    },
+    {
+      what: "a stage beside the local service",
+      name: "ops/tidy",
+      input: { stage: "prod" },
+      reason: "--url and --data are for the local service",
+    },
+    {
+      what: "an unknown stage",
+      name: "ops/tidy",
+      input: { stage: "beta", url: undefined, data: undefined },
+      reason: "There is no stage beta in infra/stages.example.ts",
+    },
+  ])("names $what, and sends nothing", async ({ name, input, reason }) => {
     await expect(locally(name, input)).rejects.toThrow(reason);
     expect(built.seen()).toEqual([]);
   });

@@ -141,22 +141,33 @@ describe("npm run logs", () => {
   });
 
   it.each([
-    [[], "error: required option '--stage <name>' not specified"],
-    [["--stage", "prod", "--since", "1y"], "--since takes a duration such as 30m, 1h or 7d, not 1y"],
-    [
-      ["--stage", "prod", "--level", "info"],
-      "error: option '--level <level>' argument 'info' is invalid. Allowed choices are warn, error.",
-    ],
-    [
-      ["--stage", "prod", "--request", id, "--follow"],
-      "error: option '--request <id>' cannot be used with option '--follow'",
-    ],
-    [
-      ["--stage", "prod", "--request", '"'],
-      `error: option '--request <id>' argument '"' is invalid. It is no id of a request.`,
-    ],
-    [["--stage", "prod", "--request", id], "Nothing was logged in this time"],
-  ])("explains itself: %j", async (words, reason) => {
+    { what: "that the stage is missing", words: [], reason: "error: required option '--stage <name>' not specified" },
+    {
+      what: "what a duration is",
+      words: ["--stage", "prod", "--since", "1y"],
+      reason: "--since takes a duration such as 30m, 1h or 7d, not 1y",
+    },
+    {
+      what: "which levels there are",
+      words: ["--stage", "prod", "--level", "info"],
+      reason: "error: option '--level <level>' argument 'info' is invalid. Allowed choices are warn, error.",
+    },
+    {
+      what: "that one request is not followed",
+      words: ["--stage", "prod", "--request", id, "--follow"],
+      reason: "error: option '--request <id>' cannot be used with option '--follow'",
+    },
+    {
+      what: "that a text is no id of a request",
+      words: ["--stage", "prod", "--request", '"'],
+      reason: `error: option '--request <id>' argument '"' is invalid. It is no id of a request.`,
+    },
+    {
+      what: "that nothing was logged",
+      words: ["--stage", "prod", "--request", id],
+      reason: "Nothing was logged in this time",
+    },
+  ])("says $what", async ({ words, reason }) => {
     const { complaint } = await runScript("infra/operate/logs.ts", words);
 
     expect(complaint.split("\n")[0]).toBe(reason);

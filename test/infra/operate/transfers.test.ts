@@ -239,14 +239,39 @@ describe("npm run export", () => {
 
 describe("npm run", () => {
   it.each([
-    ["import", ["none.jsonl"], "There is no file or directory none.jsonl"],
-    ["import", [tmpdir()], "is a directory, not a file"],
-    ["import", [], "error: missing required argument 'file'"],
-    ["export", ["--client", "9", "--out", "all.jsonl"], "There is no client 9"],
-    ["export", ["--client", "first"], "Invalid payload: client: "],
-    ["export", ["--out", tmpdir()], `${tmpdir()} is a directory, not a file\n`],
-    ["export", ["--out", "nowhere/all.jsonl"], "There is no file or directory nowhere\n"],
-  ] as const)("%s fails with %j, and imports and writes nothing", async (command, words, message) => {
+    {
+      command: "import",
+      what: "a missing file",
+      words: ["none.jsonl"],
+      message: "There is no file or directory none.jsonl",
+    },
+    { command: "import", what: "a directory", words: [tmpdir()], message: "is a directory, not a file" },
+    { command: "import", what: "no file", words: [], message: "error: missing required argument 'file'" },
+    {
+      command: "export",
+      what: "an unknown client",
+      words: ["--client", "9", "--out", "all.jsonl"],
+      message: "There is no client 9",
+    },
+    {
+      command: "export",
+      what: "a client that is no number",
+      words: ["--client", "first"],
+      message: "Invalid payload: client: ",
+    },
+    {
+      command: "export",
+      what: "a directory",
+      words: ["--out", tmpdir()],
+      message: `${tmpdir()} is a directory, not a file\n`,
+    },
+    {
+      command: "export",
+      what: "a missing directory",
+      words: ["--out", "nowhere/all.jsonl"],
+      message: "There is no file or directory nowhere\n",
+    },
+  ] as const)("$command fails with $what, and imports and writes nothing", async ({ command, words, message }) => {
     const { code, output, complaint } = await run(command, words);
 
     expect({ code, output }).toEqual({ code: 1, output: "" });

@@ -5,14 +5,16 @@ import { cdnRequestsAnHour, requestsIn5Minutes } from "../../../infra/settings/t
 const { edge } = settings.stages.find((each) => each.edge) ?? {};
 
 it.each([
-  [1, undefined, 13_699, 10_000],
-  [100, undefined, 1_369_863, 114_155],
-  [100, edge, 1_369_863, 11_416],
-  [1_000, edge, 13_698_630, 114_155],
+  { million: 1, where: "without an edge", its: undefined, anHour: 13_699, in5Minutes: 10_000 },
+  { million: 100, where: "without an edge", its: undefined, anHour: 1_369_863, in5Minutes: 114_155 },
+  { million: 100, where: "behind an edge", its: edge, anHour: 1_369_863, in5Minutes: 11_416 },
+  { million: 1_000, where: "behind an edge", its: edge, anHour: 13_698_630, in5Minutes: 114_155 },
 ])(
-  "For %d M requests a month, edge %j, alarms fire at %i an hour at CloudFront and %i in five minutes at the API",
-  (millionRequestsAMonth, its, anHour, in5Minutes) => {
-    const stage = { millionRequestsAMonth, edge: its };
-    expect([cdnRequestsAnHour(stage), requestsIn5Minutes(stage)]).toEqual([anHour, in5Minutes]);
+  "Of $million M requests a month $where, alarms fire at $anHour an hour at CloudFront and $in5Minutes at the API",
+  ({ million, its, anHour, in5Minutes }) => {
+    const stage = { millionRequestsAMonth: million, edge: its };
+
+    expect(cdnRequestsAnHour(stage)).toBe(anHour);
+    expect(requestsIn5Minutes(stage)).toBe(in5Minutes);
   },
 );

@@ -99,22 +99,32 @@ describe("deadlineOf", () => {
 const coded = (code: string, error = new Error()) => Object.assign(error, { code });
 const named = (name: string) => Object.assign(new Error(), { name });
 
-it.each<[boolean, string, unknown]>([
-  [true, "a refused connection", coded("ECONNREFUSED")],
-  [true, "a DNS lookup that failed for a moment", coded("EAI_AGAIN")],
-  [true, "a response that is not HTTP", coded("HPE_INVALID_CONSTANT")],
-  [true, "an attempt that took too long", named("AbortError")],
-  [true, "a response that cannot be read", Object.assign(new Error(), { $metadata: { httpStatusCode: 200 } })],
-  [true, "an error whose response breaks off", coded("ECONNRESET", refused(400))],
-  [true, "503 of S3", refused(503, "SlowDown")],
-  [true, "429", refused(429)],
-  [true, "a request that S3 received too slowly", refused(400, "RequestTimeout")],
-  [false, "403", refused(403, "AccessDenied")],
-  [false, "an error whose name begins like a system error code", refused(400, "EntityTooLarge")],
-  [false, "a programming error", new TypeError("A statement cannot carry undefined")],
-  [false, "a programming error that Node reports", coded("ERR_INVALID_ARG_TYPE", new TypeError())],
-  [false, "missing credentials", named("CredentialsProviderError")],
-  [false, "no error", "ECONNRESET"],
-])("isFault is %s for %s", (expected, _, error) => {
-  expect(isFault(error)).toBe(expected);
+describe("isFault", () => {
+  it.each([
+    { what: "a refused connection", error: coded("ECONNREFUSED") },
+    { what: "a DNS lookup that failed for a moment", error: coded("EAI_AGAIN") },
+    { what: "a response that is not HTTP", error: coded("HPE_INVALID_CONSTANT") },
+    { what: "an attempt that took too long", error: named("AbortError") },
+    {
+      what: "a response that cannot be read",
+      error: Object.assign(new Error(), { $metadata: { httpStatusCode: 200 } }),
+    },
+    { what: "an error whose response breaks off", error: coded("ECONNRESET", refused(400)) },
+    { what: "503 of S3", error: refused(503, "SlowDown") },
+    { what: "429", error: refused(429) },
+    { what: "a request that S3 received too slowly", error: refused(400, "RequestTimeout") },
+  ])("is true for $what", ({ error }) => {
+    expect(isFault(error)).toBe(true);
+  });
+
+  it.each([
+    { what: "403", error: refused(403, "AccessDenied") },
+    { what: "an error whose name begins like a system error code", error: refused(400, "EntityTooLarge") },
+    { what: "a programming error", error: new TypeError("A statement cannot carry undefined") },
+    { what: "a programming error that Node reports", error: coded("ERR_INVALID_ARG_TYPE", new TypeError()) },
+    { what: "missing credentials", error: named("CredentialsProviderError") },
+    { what: "no error", error: "ECONNRESET" },
+  ])("is false for $what", ({ error }) => {
+    expect(isFault(error)).toBe(false);
+  });
 });

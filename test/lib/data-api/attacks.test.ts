@@ -221,25 +221,29 @@ describe("An attacker as editor", () => {
     return row as { readonly status: number };
   };
 
-  it.each(["view-contributors", "", null])(
-    "deletes no contributor with a session that may only view, whichever permission the request names: %j",
-    async (named) => {
+  it.each([
+    { named: "the session's", permission: "view-contributors" },
+    { named: "an empty", permission: "" },
+    { named: "no", permission: null },
+  ])(
+    "deletes no contributor with a session that may only view, if the request names $named permission",
+    async ({ permission }) => {
       const digest = digestOf(viewer.token);
-      const request = addition({ digest, permission: named, table_name: null, target: 1 });
+      const request = addition({ digest, permission, table_name: null, target: 1 });
 
       expect(await unchanged(stack, () => make("delete_contributor", request))).toEqual({ status: 403 });
     },
   );
 
-  it.each(["contributors", null])(
-    "edits no user who outranks the session's, whichever table the request names: %j",
-    async (table_name) => {
-      const digest = digestOf(userEditor.token);
-      const request = addition({ digest, table_name, target: administrator.id });
+  it.each([
+    { named: "another", table_name: "contributors" },
+    { named: "no", table_name: null },
+  ])("edits no user who outranks the session's, if the request names $named table", async ({ table_name }) => {
+    const digest = digestOf(userEditor.token);
+    const request = addition({ digest, table_name, target: administrator.id });
 
-      expect(await unchanged(stack, () => make("log_out_user", request))).toEqual({ status: 403 });
-    },
-  );
+    expect(await unchanged(stack, () => make("log_out_user", request))).toEqual({ status: 403 });
+  });
 
   it.each(["tidy", "open_session", "sign_in", "nothing"])("makes no change that is no caller's: %s", async (change) => {
     expect(await unchanged(stack, () => make(change, addition({ permission: null })))).toEqual({ status: 403 });
@@ -262,7 +266,11 @@ describe("An attacker as signer", () => {
     expect(await unchanged(stack, () => signIn("unknown", "minted", forged))).toEqual({ status: 403 });
   });
 
-  it.each([{ days: 0 }, { days: 366 }, { startedAt: null }])("opens no session with %o", async (invalid) => {
+  it.each([
+    { what: "of no day", invalid: { days: 0 } },
+    { what: "of more than a year", invalid: { days: 366 } },
+    { what: "of an attempt without a time", invalid: { startedAt: null } },
+  ])("opens no session $what", async ({ invalid }) => {
     expect(await unchanged(stack, () => signIn("known", "minted", invalid))).toEqual({ status: 400 });
   });
 

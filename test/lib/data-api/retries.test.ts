@@ -93,12 +93,27 @@ describe("A statement", () => {
   const isKnown = ({ kind, ...fault }: Fault) =>
     kind === "throttle" ||
     ("type" in fault && /Resuming|InvalidSecret|InvalidSignature|SQLState: (?!08|57P)/.test(JSON.stringify(fault)));
-  it.each<[string, typeof read, string, (fault: Fault) => boolean]>([
-    ["reads", read, "Service unavailable, try again in a few seconds", () => true],
-    ["writes", write, "Service unavailable, try again in a few seconds", () => true],
-    ["writes", write, "Service unavailable, nothing was changed", isKnown],
-  ])("that %s gets 503 with Retry-After when faults outlast the visitor: %s", async (_, call, message, filter) => {
-    const all = transient.map(([, fault]) => fault).filter((fault) => !/after|cut/.test(fault.kind) && filter(fault));
+  it.each([
+    {
+      what: "a read",
+      call: read,
+      faults: () => true,
+      message: "Service unavailable, try again in a few seconds",
+    },
+    {
+      what: "a change that may have been made",
+      call: write,
+      faults: () => true,
+      message: "Service unavailable, try again in a few seconds",
+    },
+    {
+      what: "a change that was not made",
+      call: write,
+      faults: isKnown,
+      message: "Service unavailable, nothing was changed",
+    },
+  ])("returns 503 with Retry-After to $what when faults outlast the visitor", async ({ call, faults, message }) => {
+    const all = transient.map(([, fault]) => fault).filter((fault) => !/after|cut/.test(fault.kind) && faults(fault));
     stack.dataApi.intercept(({ number }) => all[number % all.length]);
     const start = Date.now();
 

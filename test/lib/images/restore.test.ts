@@ -83,19 +83,20 @@ describe("An image that was deleted", () => {
     expect(writes()).toEqual([]);
   });
 
-  it.each([[[0, 1]], [[0]], [[1]]])(
-    "is lost if S3 deleted the objects %j for good, and nothing is written",
-    async (indexes) => {
-      await images.deleteObjects([key]);
-      for (const each of indexes) await expire(pairOf(key)[each] ?? "");
-      s3.server.requests.length = 0;
+  it.each([
+    { what: "both objects", indexes: [0, 1] },
+    { what: "the image", indexes: [0] },
+    { what: "the small picture", indexes: [1] },
+  ])("is lost if S3 deleted $what for good, and nothing is written", async ({ indexes }) => {
+    await images.deleteObjects([key]);
+    for (const each of indexes) await expire(pairOf(key)[each] ?? "");
+    s3.server.requests.length = 0;
 
-      expect(await images.restoreObjects(key)).toBe("deleted");
+    expect(await images.restoreObjects(key)).toBe("deleted");
 
-      expect(writes()).toEqual([]);
-      expect(await stored()).toEqual([undefined, undefined]);
-    },
-  );
+    expect(writes()).toEqual([]);
+    expect(await stored()).toEqual([undefined, undefined]);
+  });
 
   it("is not that of a longer key, and lost if it never was there", async () => {
     await expire(key);

@@ -314,27 +314,44 @@ describe("ops-rotate-password", () => {
 
   const denied = { status: 403, type: "AccessDeniedException" };
   const failed = { error: { errorType: denied.type } };
-  it.each<[operation: string, text: string, fault: Fault, outcome: object, calls: number]>([
-    ["ExecuteStatement", "alter role", { kind: "error", ...denied }, failed, 1],
-    ["ExecuteStatement", "alter role", { kind: "error-after", ...denied }, failed, 1],
-    ["CommitTransaction", "", { kind: "error-after", ...denied }, failed, 1],
-    ["CommitTransaction", "", { kind: "drop-before" }, done, 2],
-    ["CommitTransaction", "", { kind: "drop-after" }, done, 2],
-  ])(
-    "leaves functions running when %s %s breaks (%o), and can be repeated",
-    async (operation, text, fault, outcome, calls) => {
-      const version = randomUUID();
-      await step("createSecret", version);
-      const mend = breakCall(operation, text, fault);
-
-      expect(await step("finishSecret", version)).toMatchObject(outcome);
-
-      expect(mend()).toBe(calls);
-      await expectToRun();
-      await rotate(version);
-      await expectToRun();
+  const setting = { operation: "ExecuteStatement", text: "alter role" };
+  const commit = { operation: "CommitTransaction", text: "" };
+  it.each<{ what: string; operation: string; text: string; fault: Fault; outcome: object; calls: number }>([
+    {
+      what: "setting the password is denied",
+      ...setting,
+      fault: { kind: "error", ...denied },
+      outcome: failed,
+      calls: 1,
     },
-  );
+    {
+      what: "the password is set, and that is denied",
+      ...setting,
+      fault: { kind: "error-after", ...denied },
+      outcome: failed,
+      calls: 1,
+    },
+    {
+      what: "the commit is made, and that is denied",
+      ...commit,
+      fault: { kind: "error-after", ...denied },
+      outcome: failed,
+      calls: 1,
+    },
+    { what: "the commit gets lost", ...commit, fault: { kind: "drop-before" }, outcome: done, calls: 2 },
+    { what: "the response to the commit gets lost", ...commit, fault: { kind: "drop-after" }, outcome: done, calls: 2 },
+  ])("leaves functions running when $what, and can be repeated", async ({ operation, text, fault, outcome, calls }) => {
+    const version = randomUUID();
+    await step("createSecret", version);
+    const mend = breakCall(operation, text, fault);
+
+    expect(await step("finishSecret", version)).toMatchObject(outcome);
+
+    expect(mend()).toBe(calls);
+    await expectToRun();
+    await rotate(version);
+    await expectToRun();
+  });
 
   it("is done when the response is lost by which Secrets Manager makes the password current", async () => {
     let calls = 0;
