@@ -53,7 +53,7 @@ export async function startRecorder(outdir: string) {
       const [first, ...others] = sent;
       if (first) return [first, ...others];
       const result = "error" in invocation ? invocation.error.errorMessage : textOf(invocation.result);
-      throw new Error(`No statement is sent: ${result}`);
+      throw new Error(`${functionNameOf(name)} sends no statement: ${result}`);
     },
     close,
   };

@@ -32,7 +32,7 @@ export async function loadDemo(
   { users: withUsers = true } = {},
 ): Promise<void> {
   const imported = await invoke("ops-import", { source: await readFile(catalogue, "utf8"), by: "npm start" });
-  if ("error" in imported) throw new Error(imported.error.errorMessage);
+  if ("error" in imported) throw new Error(`ops-import: ${imported.error.errorMessage}`);
   await withConnection(databaseUrl, async (connection) => {
     await connection.query("begin");
     const { rowCount } = await connection.query(sql`

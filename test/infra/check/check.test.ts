@@ -12,13 +12,16 @@ let project: string;
 const program = `
   import { checkAll } from "./infra/check/check.ts";
   import { newCommand, runCommand } from "./infra/command/command.ts";
-  const part = (file) => ({ command: ["part.ts", file], inputs: [file, "package.json"] });
-  await runCommand(newCommand("npm run check").action(() => checkAll({ "first part": part("a.json"), second: part("b.json") })));
+  const part = (file) => ({ command: ["part.ts", file], inputs: [file, "package.json"], seconds: 60 });
+  const impatient = { ...part("b.json"), seconds: process.argv.length > 2 ? 0.1 : 60 };
+  process.argv.length = 2;
+  await runCommand(newCommand("npm run check").action(() => checkAll({ "first part": part("a.json"), second: impatient })));
 `;
 const part = `
   import { readFileSync } from "node:fs";
   const text = readFileSync(process.argv[2], "utf8");
   if (text === "bad") throw new Error("It is bad");
+  if (text === "slow") setInterval(() => {}, 1_000);
 `;
 
 beforeAll(async () => {
@@ -40,10 +43,10 @@ async function edit(file: string, from: string, to: string): Promise<string> {
 }
 
 /** What it prints with these files, with the same number for all seconds. */
-async function check(first: string, second: string) {
+async function check(first: string, second: string, words: readonly string[] = []) {
   await writeFile(join(project, "a.json"), first);
   await writeFile(join(project, "b.json"), second);
-  const { output, ...rest } = await runScript(join(project, "program.ts"), [], { cwd: project });
+  const { output, ...rest } = await runScript(join(project, "program.ts"), words, { cwd: project });
   const lines = output.trimEnd().split("\n");
   return { ...rest, output: lines.map((line) => line.replace(/[\d.]+ s$/, "1.0 s")).sort() };
 }
@@ -65,11 +68,18 @@ describe("npm run check", () => {
     for (const _ of ["once", "again"]) {
       const { code, output, complaint } = await check("good", "bad");
       expect({ code, complaint }).toEqual({ code: 1, complaint: "Check failed: second\n" });
-      expect(output).toContain("second              failed");
+      expect(output).toContain("second              failed after 1.0 s");
       expect(output).toContain("Error: It is bad");
     }
 
     expect(await check("good", "best")).toMatchObject({ code: 0, complaint: "" });
+  });
+
+  it("stops a part that takes twenty times as long as on a quiet machine, and says so", async () => {
+    const { output, complaint } = await check("good", "slow", ["impatient"]);
+
+    expect(complaint).toBe("Check failed: second\n");
+    expect(output.join("\n")).toMatch(/^second {14}was stopped after \d+\.\d s, of 0\.1 s when the machine is quiet$/m);
   });
 
   it("finds a file of changes that no release would have, and an outdated list of changes in SQL", async () => {

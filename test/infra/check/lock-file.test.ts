@@ -5,10 +5,20 @@ import lock from "../../../package-lock.json" with { type: "json" };
 const integrity = "sha512-…";
 
 it.each([
-  ["node_modules/a", {}, "has no integrity"],
-  ["node_modules/a/node_modules/b", {}, "has no integrity"],
-  ["node_modules/a", { integrity, resolved: "http://localhost:4873/a.tgz" }, "comes from http://localhost:4873/a.tgz"],
-])("The lock file is refused: %s %j", (name, entry, problem) => {
+  { what: "a package without a hash", name: "node_modules/a", entry: {}, problem: "has no integrity" },
+  {
+    what: "a package of a package without a hash",
+    name: "node_modules/a/node_modules/b",
+    entry: {},
+    problem: "has no integrity",
+  },
+  {
+    what: "a package of another registry",
+    name: "node_modules/a",
+    entry: { integrity, resolved: "http://localhost:4873/a.tgz" },
+    problem: "comes from http://localhost:4873/a.tgz",
+  },
+])("The lock file may not have $what", ({ name, entry, problem }) => {
   expect(problemsOf({ [name]: entry })).toEqual([`package-lock.json: ${name} ${problem}`]);
 });
 
