@@ -4,8 +4,7 @@ import type { Column, LineTable, List } from "../../lib/queries/catalogue.ts";
 const tables: readonly LineTable[] = Object.values(kinds);
 
 /** What writes the tables of lines. It is static, so PostgreSQL keeps its plans. */
-export const importTables =
-  (): string => `-- The tables of lines (lib/operators/transfer/catalogue-lines.ts), as imports write them.
+export const importTables = (): string => `-- The tables of the lines of a catalogue, as imports write them.
 -- Written by npm run statements.
 ${tables.flatMap((each) => [...each.lists.map((list) => replaceList(each, list)), writeTable(each)]).join("")}
 -- Writes lines as if each could be written. Records come before what references them.

@@ -1,5 +1,5 @@
--- What lines of a file are about: their records, and those that they reference. The lines were checked by the schema of
--- each (lib/operators/transfer/catalogue-lines.ts).
+-- What lines of a file are about: their records, and those that they reference. The function of the import has checked
+-- the fields of each.
 
 -- A line about a record of a table, or about a relation. The `object` has the values of its columns, and `lists` those
 -- of its elements, by their tables. The `id` is that of its record. A line names records by their external ids, and

@@ -1,4 +1,4 @@
--- The tables of lines (lib/operators/transfer/catalogue-lines.ts), as imports write them.
+-- The tables of the lines of a catalogue, as imports write them.
 -- Written by npm run statements.
 
 -- Adds and edits clients, in the order of their lines: a later line may take what an earlier one gives up.
