@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Duration } from "aws-cdk-lib";
 import * as cloudfront from "aws-cdk-lib/aws-cloudfront";
 import { HttpOrigin, type HttpOriginProps } from "aws-cdk-lib/aws-cloudfront-origins";
@@ -66,19 +67,8 @@ export function makeEdge(
     origin: origin(keys.visitors, { readTimeout, connectionAttempts: 1, connectionTimeout: Duration.seconds(3) }),
     responseHeadersPolicy: headersPolicy(scope, unique),
   };
-  const associate = (id: string, name: string, comment: string, hasPages: boolean) => [
-    {
-      eventType: cloudfront.FunctionEventType.VIEWER_REQUEST,
-      function: new cloudfront.Function(scope, id, {
-        functionName: `${unique}-${name}`,
-        comment,
-        runtime: cloudfront.FunctionRuntime.JS_2_0,
-        code: cloudfront.FunctionCode.fromInline(viewerRequest(settings.allowedOrigins, hasPages)),
-      }),
-    },
-  ];
-  const ofLists = associate("ToWholeLists", "whole-lists", "Sends requests for whole lists to their functions", true);
-  const ofRecords = associate("Origins", "origins", "Distinguishes the origins of panels from all others", false);
+  const policies = policiesOf(scope, unique);
+  const functionFor = functionsOf(scope, unique, settings.allowedOrigins);
   const distribution = makeDistribution(scope, {
     content: "API",
     domain: edge.domain,
@@ -97,8 +87,10 @@ export function makeEdge(
         read.pattern,
         {
           ...reading,
-          ...policiesOf(scope, unique, read),
-          functionAssociations: read.hasPages ? ofLists : ofRecords,
+          ...(read.isCached ? policies.kept : policies.volatile),
+          functionAssociations: [
+            { eventType: cloudfront.FunctionEventType.VIEWER_REQUEST, function: functionFor(read) },
+          ],
         },
       ]),
     ),
@@ -112,40 +104,45 @@ export function makeEdge(
   return distribution;
 }
 
-/**
- * What is in the cache key, or is sent to the origin without it. CloudFront allows an account 20 policies of a kind, so
- * reads with the same parameters share one.
- */
-function policiesOf(scope: Construct, prefix: string, { parameters, isCached }: PublicRead) {
-  const id = [isCached ? "Kept" : "Volatile", ...parameters].join("-");
-  const existing = scope.node.tryFindChild(id);
-  const isAny = parameters.length > 0;
-  if (!isCached) {
-    const originRequestPolicy =
-      (existing as cloudfront.OriginRequestPolicy | undefined) ??
-      new cloudfront.OriginRequestPolicy(scope, id, {
-        originRequestPolicyName: `${prefix}-${id}`,
-        headerBehavior: cloudfront.OriginRequestHeaderBehavior.allowList("Origin"),
-        ...(isAny ? { queryStringBehavior: cloudfront.OriginRequestQueryStringBehavior.allowList(...parameters) } : {}),
-      });
-    return { cachePolicy: cloudfront.CachePolicy.CACHING_DISABLED, originRequestPolicy };
-  }
-  const cachePolicy =
-    (existing as cloudfront.CachePolicy | undefined) ??
-    new cloudfront.CachePolicy(scope, id, {
-      comment: parameters.join(", ") || "no parameters",
-      // A panel's, or one value for all others (viewer-request.ts).
-      headerBehavior: cloudfront.CacheHeaderBehavior.allowList("Origin"),
-      ...(isAny ? { queryStringBehavior: cloudfront.CacheQueryStringBehavior.allowList(...parameters) } : {}),
-      // The origin compresses with gzip only.
-      enableAcceptEncodingGzip: true,
-      // The response's Cache-Control decides how long it is cached; without one it is not cached.
-      minTtl: Duration.seconds(0),
-      defaultTtl: Duration.seconds(0),
-      maxTtl: Duration.days(2),
-    });
-  return { cachePolicy };
+/** What is in the cache key, or is sent to the origin without it: the origin and the query that the function has left. */
+function policiesOf(scope: Construct, prefix: string) {
+  const cachePolicy = new cloudfront.CachePolicy(scope, "Kept", {
+    comment: "The query, and the origin of a panel",
+    // A panel's, or one value for all others (viewer-request.ts).
+    headerBehavior: cloudfront.CacheHeaderBehavior.allowList("Origin"),
+    queryStringBehavior: cloudfront.CacheQueryStringBehavior.all(),
+    // The origin compresses with gzip only.
+    enableAcceptEncodingGzip: true,
+    // The response's Cache-Control decides how long it is cached; without one it is not cached.
+    minTtl: Duration.seconds(0),
+    defaultTtl: Duration.seconds(0),
+    maxTtl: Duration.days(2),
+  });
+  const originRequestPolicy = new cloudfront.OriginRequestPolicy(scope, "Volatile", {
+    originRequestPolicyName: `${prefix}-Volatile`,
+    headerBehavior: cloudfront.OriginRequestHeaderBehavior.allowList("Origin"),
+    queryStringBehavior: cloudfront.OriginRequestQueryStringBehavior.all(),
+  });
+  return {
+    kept: { cachePolicy },
+    volatile: { cachePolicy: cloudfront.CachePolicy.CACHING_DISABLED, originRequestPolicy },
+  };
 }
+
+/** The function for a read's requests. Reads with the same parameters share one. */
+const functionsOf = (scope: Construct, prefix: string, allowedOrigins: readonly string[]) => (read: PublicRead) => {
+  const id = [read.hasPages ? "List" : "Record", ...read.parameters].join("-");
+  const name = `${prefix}-${createHash("sha256").update(id).digest("hex").slice(0, 8)}`;
+  return (
+    (scope.node.tryFindChild(id) as cloudfront.Function | undefined) ??
+    new cloudfront.Function(scope, id, {
+      functionName: name,
+      comment: `Leaves the declared parameters, and tells origins of panels${read.hasPages ? " and whole lists" : ""} apart`,
+      runtime: cloudfront.FunctionRuntime.JS_2_0,
+      code: cloudfront.FunctionCode.fromInline(viewerRequest(allowedOrigins, read)),
+    })
+  );
+};
 
 /**
  * CORS headers for responses that are not a function's: gateway responses and CloudFront's own errors. Cache tags are for

@@ -26,25 +26,20 @@ const isPublicRead = (each: Declaration) => each.method === "GET" && isPublic(ea
 const cached = endpoints.filter((each) => isPublicRead(each) && !each.notCacheable);
 const sample = ({ path }: Declaration) => path.replace(/\{\w+\}/g, "made-up-7");
 
-/** No header but the page's origin, no cookie, and of the query the declared parameters alone. */
-const declaredAlone = (declaration: Declaration) => {
-  const names = Object.keys(queryOf(declaration)).sort();
-  return {
-    HeadersConfig: { HeaderBehavior: "whitelist", Headers: ["Origin"] },
-    CookiesConfig: { CookieBehavior: "none" },
-    QueryStringsConfig: names.length
-      ? { QueryStringBehavior: "whitelist", QueryStrings: names }
-      : { QueryStringBehavior: "none" },
-  };
+/** No header but the page's origin, no cookie, and the query that CloudFront's function has left. */
+const fewParts = {
+  HeadersConfig: { HeaderBehavior: "whitelist", Headers: ["Origin"] },
+  CookiesConfig: { CookieBehavior: "none" },
+  QueryStringsConfig: { QueryStringBehavior: "all" },
 };
 
 describe("The edge", () => {
-  it.each(cached)("caches $path by its declared parameters alone, and sends the origin nothing else", (endpoint) => {
+  it.each(cached)("caches $path by its query and the page's origin, and sends the API nothing else", (endpoint) => {
     const behaviour = behaviourOf(sample(endpoint));
     const { CachePolicyConfig } = template.find(behaviour.CachePolicyId).Properties;
 
     expect(CachePolicyConfig.ParametersInCacheKeyAndForwardedToOrigin).toEqual({
-      ...declaredAlone(endpoint),
+      ...fewParts,
       EnableAcceptEncodingGzip: true,
       EnableAcceptEncodingBrotli: false,
     });
@@ -58,7 +53,7 @@ describe("The edge", () => {
     const { OriginRequestPolicyConfig } = template.find(behaviour.OriginRequestPolicyId).Properties;
 
     expect([behaviour.CachePolicyId, behaviour.PathPattern]).toEqual([cachingDisabled, endpoint.path]);
-    expect(OriginRequestPolicyConfig).toMatchObject(declaredAlone(endpoint));
+    expect(OriginRequestPolicyConfig).toMatchObject(fewParts);
   });
 
   /** What CloudFront's function makes of a request. */
@@ -84,6 +79,29 @@ describe("The edge", () => {
       for (const other of ["https://fans.example.net", `${prod.allowedOrigins[0]}.example.net`, "null", undefined])
         expect([other, originOf(other)]).toEqual([other, "*"]);
       expect(prod.allowedOrigins).not.toEqual([]);
+    },
+  );
+
+  it.each(endpoints.filter(isPublicRead))(
+    "leaves of the query the declared parameters alone, in one order: $path",
+    (endpoint) => {
+      const names = Object.keys(queryOf(endpoint)).sort();
+      const several = { value: "5", multiValue: [{ value: "5" }, { value: "6" }] };
+      const query = Object.fromEntries(
+        names.toReversed().map((name, index) => [name, index ? { value: "7" } : several]),
+      );
+      const others = {
+        toString: { value: "1" },
+        tags: { value: "1" },
+        LIMIT: { value: "1" },
+        "%6cimit": { value: "1" },
+      };
+
+      const left = sent(sample(endpoint), { query: { ...others, ...query } }).querystring;
+
+      expect(left).toEqual(query);
+      expect(Object.keys(left)).toEqual(names);
+      expect(sent(sample(endpoint), {}).querystring).toEqual({});
     },
   );
 
@@ -155,7 +173,7 @@ describe("The edge", () => {
 
   it("leaves room for other stages in an account: 20 policies of a kind", () => {
     const numbers = ["CachePolicy", "OriginRequestPolicy"].map((each) => template.all(`CloudFront::${each}`).length);
-    expect(numbers).toEqual([7, 1]);
+    expect(numbers).toEqual([1, 1]);
   });
 
   it("is the only door: each method, preflights too, needs a key that CloudFront sends", () => {
