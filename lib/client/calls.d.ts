@@ -410,7 +410,16 @@ export interface GetRandomContributorQuery {
 
 export interface GetContributorQuery {
   /** Further fields to show, separated by commas. */
-  include?: Selection<"disambiguation" | "sort_name" | "language_code">;
+  include?: Selection<
+    "type" | "disambiguation" | "sort_name" | "added" | "changed" | "language_code" | "works" | "series_count"
+  >;
+  /** The website whose catalogue is read. */
+  client?: number;
+  /**
+   * The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in
+   * itself. By default `English`.
+   */
+  user_lang?: string;
 }
 
 export interface ListWorksQuery extends PageQuery {
@@ -483,7 +492,16 @@ export interface GetRandomPublisherQuery {
 
 export interface GetPublisherQuery {
   /** Further fields to show, separated by commas. */
-  include?: Selection<"language_code">;
+  include?: Selection<
+    "short-name" | "headquarter" | "founding_date" | "added" | "changed" | "language_code" | "works" | "series_count"
+  >;
+  /** The website whose catalogue is read. */
+  client?: number;
+  /**
+   * The language of `alias` and `description`: a tag of BCP 47, a code of ISO 639, or its name in English or in
+   * itself. By default `English`.
+   */
+  user_lang?: string;
 }
 
 export interface ListPublishersQuery extends PageQuery {
@@ -684,10 +702,16 @@ export interface Contributor {
   last_name: string;
   /** Its name in addresses. */
   slug: string;
+  /** Only with `include=type`; empty if not known. */
+  type?: string;
   /** Only with `include=disambiguation`: tells contributors of one name apart; empty if there is none. */
   disambiguation?: string;
   /** Only with `include=sort_name`: by what they are sorted; given, or else last name, comma, first name. */
   sort_name?: string;
+  /** Only with `include=added`: when it was added. */
+  added?: string;
+  /** Only with `include=changed`: when it, or what belongs to it alone, was last changed. */
+  changed?: string;
   /** Its address, or null. */
   image: string | null;
   /** Null if not known. */
@@ -697,6 +721,10 @@ export interface Contributor {
   descriptions: Description[];
   aliases: ContributorAlias[];
   relations: ContributorRelation[];
+  /** Only with `include=works`: the first 999 of /contributor/works/{id} by name, or as many as 720 kB have room for. */
+  works?: Work[];
+  /** Only with `include=series_count`: how many there are, in the client's scope if there is a `client`. */
+  series_count?: number;
 }
 
 export interface ContributorAlias {
@@ -898,9 +926,26 @@ export interface Publisher {
   domain: string;
   /** Empty if not known. */
   country: string;
+  /** Only with `include=short-name`; empty if there is none. */
+  "short-name"?: string;
+  /** Only with `include=headquarter`; empty if not known. */
+  headquarter?: string;
+  /** Only with `include=founding_date`: YYYY, YYYY-MM or YYYY-MM-DD; or empty. */
+  founding_date?: string;
+  /** Only with `include=added`: when it was added. */
+  added?: string;
+  /** Only with `include=changed`: when it, or what belongs to it alone, was last changed. */
+  changed?: string;
   descriptions: Description[];
   aliases: PublisherAlias[];
   relations: PublisherRelation[];
+  /**
+   * Only with `include=works`: the first 999 of /publisher/publications/{id} by name, or as many as 720 kB have room
+   * for.
+   */
+  works?: Publication[];
+  /** Only with `include=series_count`: how many there are, in the client's scope if there is a `client`. */
+  series_count?: number;
 }
 
 export interface PublisherAlias {
@@ -930,7 +975,7 @@ export interface PublisherListItem {
   headquarter: string;
   series_count: number;
   /** What is known of it: YYYY, YYYY-MM or YYYY-MM-DD; or empty. */
-  founding_date: string;
+  founding_date: string | string;
   /** Its address, or empty. */
   image: string;
   image_source: string;

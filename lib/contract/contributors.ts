@@ -35,7 +35,20 @@ export const listContributors = declare("GET /contributors", {
 export const getContributor = declare("GET /contributor/slug/{slug}", {
   summary: "Looks up a published contributor by slug",
   parameters: { slug },
-  extensionQuery: { include: include("disambiguation", "sort_name", "language_code") },
+  extensionQuery: {
+    include: include(
+      "type",
+      "disambiguation",
+      "sort_name",
+      "added",
+      "changed",
+      "language_code",
+      "works",
+      "series_count",
+    ),
+    client: z.optional(queryId),
+    user_lang: userLanguage,
+  },
   response: { record: "Contributor" },
   followsSlugs: true,
   errors: { 404: "Contributor not found" },

@@ -35,7 +35,20 @@ export const listPublishers = declare("GET /publishers", {
 export const getPublisher = declare("GET /publisher/slug/{slug}", {
   summary: "Looks up a publisher by slug",
   parameters: { slug },
-  extensionQuery: { include: include("language_code") },
+  extensionQuery: {
+    include: include(
+      "short-name",
+      "headquarter",
+      "founding_date",
+      "added",
+      "changed",
+      "language_code",
+      "works",
+      "series_count",
+    ),
+    client: z.optional(queryId),
+    user_lang: userLanguage,
+  },
   response: { record: "Publisher" },
   errors: { 404: "Publisher not found" },
 });

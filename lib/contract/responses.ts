@@ -136,9 +136,11 @@ const sortName = z.optional(
   ),
 );
 
+const type = z.optional(field(z.string(), "Only with `include=type`; empty if not known."));
+
 /** What administrative contributors show on request. */
 const included = {
-  type: z.optional(field(z.string(), "Only with `include=type`; empty if not known.")),
+  type,
   public: z.optional(field(z.boolean(), "Only with `include=public`: whether public endpoints show them.")),
   client: z.optional(
     field(z.nullable(id), "Only with `include=client`: the website that has them alone; null if all do."),
@@ -180,18 +182,7 @@ export const ContributorListItem = z.strictObject({
   random_series: z.optional(field(SeriesReference, "One of the series, chosen at random.")),
 });
 
-export const Contributor = z.strictObject({
-  ...contributor,
-  slug,
-  disambiguation,
-  sort_name: sortName,
-  image: urlOrNull,
-  gender: possibleOrNull,
-  links,
-  descriptions,
-  aliases,
-  relations,
-});
+const foundingDate = () => z.union([date, z.literal("")]);
 
 export const PublisherListItem = z.strictObject({
   id,
@@ -202,7 +193,7 @@ export const PublisherListItem = z.strictObject({
   website: urlOrEmpty,
   headquarter: possible,
   series_count: count,
-  founding_date: field(z.union([date, z.literal("")]), "What is known of it: YYYY, YYYY-MM or YYYY-MM-DD; or empty."),
+  founding_date: field(foundingDate(), "What is known of it: YYYY, YYYY-MM or YYYY-MM-DD; or empty."),
   image: urlOrEmpty,
   image_source: z.string(),
   added,
@@ -222,19 +213,6 @@ export const PublisherRelation = z.strictObject({
   name: z.string(),
   image: z.string(),
   slug: z.string(),
-});
-
-export const Publisher = z.strictObject({
-  id,
-  name: z.string(),
-  slug,
-  image: urlOrEmpty,
-  website: urlOrEmpty,
-  domain: field(z.string(), "The website's host, or empty."),
-  country: possible,
-  descriptions,
-  aliases: z.array(PublisherAlias),
-  relations: z.array(PublisherRelation),
 });
 
 export const Letter = z.strictObject({
@@ -279,6 +257,55 @@ export const SeriesAlias = z.strictObject({
 const seriesAliases = z.array(SeriesAlias);
 
 export const Publication = z.strictObject({ ...work, aliases: seriesAliases });
+
+const works = <S extends z.ZodMiniType>(item: S, path: string) =>
+  z.optional(
+    field(
+      z.array(item),
+      `Only with \`include=works\`: the first 999 of ${path}/{id} by name, or as many as 720 kB have room for.`,
+    ),
+  );
+const seriesCount = z.optional(
+  field(count, "Only with `include=series_count`: how many there are, in the client's scope if there is a `client`."),
+);
+
+export const Contributor = z.strictObject({
+  ...contributor,
+  slug,
+  type,
+  disambiguation,
+  sort_name: sortName,
+  added,
+  changed,
+  image: urlOrNull,
+  gender: possibleOrNull,
+  links,
+  descriptions,
+  aliases,
+  relations,
+  works: works(Work, "/contributor/works"),
+  series_count: seriesCount,
+});
+
+export const Publisher = z.strictObject({
+  id,
+  name: z.string(),
+  slug,
+  image: urlOrEmpty,
+  website: urlOrEmpty,
+  domain: field(z.string(), "The website's host, or empty."),
+  country: possible,
+  "short-name": z.optional(field(z.string(), "Only with `include=short-name`; empty if there is none.")),
+  headquarter: z.optional(field(z.string(), "Only with `include=headquarter`; empty if not known.")),
+  founding_date: z.optional(field(foundingDate(), "Only with `include=founding_date`: YYYY, YYYY-MM or YYYY-MM-DD; or empty.")),
+  added,
+  changed,
+  descriptions,
+  aliases: z.array(PublisherAlias),
+  relations: z.array(PublisherRelation),
+  works: works(Publication, "/publisher/publications"),
+  series_count: seriesCount,
+});
 
 export const SeriesDescription = z.strictObject({
   id,

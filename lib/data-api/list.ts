@@ -79,7 +79,7 @@ export async function readPageWithin(send: Send, query: ListQuery, page: PageReq
 }
 
 /** As many records of a page as one statement reads. */
-const batchOf = ({ after, offset = 0, limit }: PageRequest, rowsMax: number) => ({
+const batchOf = ({ after, offset = 0, limit }: Omit<PageRequest, "guard" | "deadline">, rowsMax: number) => ({
   after,
   offset,
   limit: Math.min(limit, rowsMax),
@@ -128,6 +128,11 @@ const selectLong = (query: ListQuery, batch: Batch): Sql => sql`
     ${query.max && !batch.after ? sql`(${query.max})` : sql`0::bigint`} as max,
     ${query.found ? sql`(select cast(key as text) from found where id = next_id)` : sql`null::text`} as next_key
   from result
+`;
+
+/** The first page of a list as a JSON array, as far as a result has room for it: a part of another record. */
+export const selectWithin = ({ max: _, ...query }: ListQuery, limit: number): Sql => sql`
+  select cast(concat('[', text, ']') as json) from (${selectLong(query, batchOf({ limit }, limit))}) as list
 `;
 
 /** If it is not materialized, PostgreSQL puts the select in where it is used, and so it uses an index. */

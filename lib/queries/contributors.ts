@@ -1,6 +1,6 @@
 import sql, { empty, type Sql } from "sql-template-tag";
-import type { listContributors } from "../contract/contributors.ts";
-import type { Filters } from "../contract/declare.ts";
+import type { getContributor, listContributors } from "../contract/contributors.ts";
+import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
@@ -9,7 +9,7 @@ import { catalogueOrders, countByLetter, countOf, isAmong, isChangedSince, pageO
 import { randomSlug } from "./fragments/random.ts";
 import { foundByIndex, foundInOrder, hasLetter } from "./fragments/scopes.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
-import { relatedWorks, type WorksInput } from "./works.ts";
+import { relatedWorks, type WorksInput, worksIn } from "./works.ts";
 
 type Input = Filters<typeof listContributors>;
 
@@ -77,7 +77,7 @@ const includable = {
   changed,
 };
 
-export type Include = readonly (keyof typeof includable | "language_code")[] | undefined;
+export type Include = readonly (keyof typeof includable | "language_code" | "works" | "series_count")[] | undefined;
 
 /** What is included, a comma before each. */
 export const fieldsOf = (include: Include): Sql => included(includable, include);
@@ -132,23 +132,32 @@ const relationFields = sql`
  * A published contributor, without relations to unpublished ones, by its slug or that of one that was merged into it. A
  * null slug finds none.
  */
-export const find = (slug: string | null, { include }: { readonly include?: Include } = {}): Sql => sql`
-  select
-    ${record(sql`
-      id, first_name, coalesce(last_name, '') as last_name, slug ${fieldsOf(include)}, ${imageUrl(sql`image`)} as image, gender,
-      ${links} as links, ${descriptions(include)} as descriptions, ${aliases} as aliases, relations
-    `)} as body,
-    concat_ws(',', 'contributor-' || id, related_tags) as tags,
-    nullif(slug, requested) as current_slug
-  from
-    (select ${slug}::text as requested) as request
-    join contributors on id = coalesce(
-      (select id from contributors where slug = requested),
-      (select contributor_id from former_slugs where slug = requested)
-    )
-    cross join ${relationsWithTags("contributor", related, relationFields, sql`related.public`)}
-  where public
-`;
+export function find(
+  slug: string | null,
+  { include, client, user_lang = "English" }: Partial<QueryOf<typeof getContributor>> = {},
+): Sql {
+  const works = worksIn(include, () =>
+    worksOf(sql`contributors.id`, { order: "name-asc", client, user_lang, include }),
+  );
+  return sql`
+    select
+      ${record(sql`
+        id, first_name, coalesce(last_name, '') as last_name, slug ${fieldsOf(include)}, ${imageUrl(sql`image`)} as image, gender,
+        ${links} as links, ${descriptions(include)} as descriptions, ${aliases} as aliases, relations
+        ${works.fields}
+      `)} as body,
+      concat_ws(',', 'contributor-' || id, related_tags ${works.tag}) as tags,
+      nullif(slug, requested) as current_slug
+    from
+      (select ${slug}::text as requested) as request
+      join contributors on id = coalesce(
+        (select id from contributors where slug = requested),
+        (select contributor_id from former_slugs where slug = requested)
+      )
+      cross join ${relationsWithTags("contributor", related, relationFields, sql`related.public`)}
+    where public
+  `;
+}
 
 export const random = (client: number): Sql => randomSlug(sql`contributors`, client, sql`public`);
 
@@ -157,6 +166,9 @@ export const letters = (client: number): Sql =>
 
 /** Works of a contributor; none if it is unpublished. */
 export const works = (contributor: number | null, input: WorksInput): ListQuery =>
+  worksOf(sql`${contributor}::bigint`, input);
+
+const worksOf = (contributor: Sql, input: WorksInput) =>
   relatedWorks(
     sql`contributors as maker join series_contributors as link on link.contributor_id = maker.id and maker.public`,
     contributor,

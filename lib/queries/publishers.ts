@@ -16,7 +16,7 @@ import {
 } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
-import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
+import { relatedWorks, seriesAliases, type WorksInput, worksIn } from "./works.ts";
 
 /** Publishers of all clients, or of one; by default in the order in which they were added. */
 export function list({
@@ -44,10 +44,10 @@ export function list({
     max: isSelective || client !== undefined ? sql`select count(*) from found` : countOf("publishers", sql`0`, letter),
     page: (batch) => sql`
       select
-        id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,
-        coalesce(website, '') as website, coalesce(headquarter, '') as headquarter,
+        id, name, ${includable["short-name"]}, slug, coalesce(country, '') as country,
+        coalesce(website, '') as website, ${includable.headquarter},
         (select count(*) ${seriesOf(client)} where publisher_id = page.id) as series_count,
-        coalesce(founding_date, '') as founding_date, coalesce(${imageUrl(sql`image`)}, '') as image,
+        ${includable.founding_date}, coalesce(${imageUrl(sql`image`)}, '') as image,
         coalesce(image_source, '') as image_source ${included({ added, changed }, include)}
       from ${pageOfFound(catalogueOrders[order], batch)} as page
       order by ${by}
@@ -68,23 +68,45 @@ const relationFields = sql`
   coalesce(${imageUrl(sql`related.image`)}, '') as image, related.slug
 `;
 
-export const find = (slug: string | null, { include }: QueryOf<typeof getPublisher> = {}): Sql => sql`
-  select
-    ${record(sql`
-      id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
-      coalesce(domain, '') as domain, coalesce(country, '') as country,
-      ${descriptions(include)} as descriptions, ${aliases(include)} as aliases, relations
-    `)} as body,
-    concat_ws(',', 'publisher-' || id, related_tags) as tags, null::text as current_slug
-  from publishers cross join ${relationsWithTags("publisher", related, relationFields, sql`true`)}
-  where slug = ${slug}::text
-`;
+/** What details show on request, in the order of the response. */
+const includable = {
+  "short-name": sql`coalesce(short_name, '') as "short-name"`,
+  headquarter: sql`coalesce(headquarter, '') as headquarter`,
+  founding_date: sql`coalesce(founding_date, '') as founding_date`,
+  added,
+  changed,
+};
+
+export function find(
+  slug: string | null,
+  { include, client, user_lang = "English" }: Partial<QueryOf<typeof getPublisher>> = {},
+): Sql {
+  const works = worksIn(include, () =>
+    publicationsOf(sql`publishers.id`, { order: "name-asc", client, user_lang, include }),
+  );
+  return sql`
+    select
+      ${record(sql`
+        id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
+        coalesce(domain, '') as domain, coalesce(country, '') as country
+        ${included(includable, include)},
+        ${descriptions(include)} as descriptions, ${aliases(include)} as aliases, relations
+        ${works.fields}
+      `)} as body,
+      concat_ws(',', 'publisher-' || id, related_tags ${works.tag}) as tags, null::text as current_slug
+    from publishers cross join ${relationsWithTags("publisher", related, relationFields, sql`true`)}
+    where slug = ${slug}::text
+  `;
+}
 
 export const random = (client: number): Sql => randomSlug(sql`publishers`, client, sql`true`);
 
 export const letters = (): Sql => countByLetter("publishers", sql`0`, "publishers");
 
 export const publications = (publisher: number | null, input: WorksInput): ListQuery =>
+  publicationsOf(sql`${publisher}::bigint`, input);
+
+const publicationsOf = (publisher: Sql, input: WorksInput) =>
   relatedWorks(
     sql`publishers as maker join series_publishers as link on link.publisher_id = maker.id`,
     publisher,

@@ -2,13 +2,18 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import type { listWorks } from "../contract/contributors.ts";
 import type { Filters } from "../contract/declare.ts";
 import { languagesFor } from "../contract/languages.ts";
-import type { ListQuery } from "../data-api/list.ts";
-import { imageUrl, record, records } from "./fragments/json.ts";
+import { pageLimitMax } from "../contract/parameters.ts";
+import { foundOf, type ListQuery, selectWithin } from "../data-api/list.ts";
+import { imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, pageOfFound } from "./fragments/lists.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 
-export type WorksInput = Filters<typeof listWorks>;
+/** Without a client, series of all clients. */
+export type WorksInput = Omit<Filters<typeof listWorks>, "client" | "include"> & {
+  readonly client?: number | undefined;
+  readonly include?: readonly string[] | undefined;
+};
 
 /**
  * The series in a client's scope that belong to a contributor or publisher; none if that one is out of the scope. Alias
@@ -20,7 +25,7 @@ export type WorksInput = Filters<typeof listWorks>;
  */
 export function relatedWorks(
   makers: Sql,
-  id: number | null,
+  id: Sql,
   { client, search, order, user_lang, include }: WorksInput,
   moreFields: Sql = empty,
 ): ListQuery {
@@ -30,9 +35,9 @@ export function relatedWorks(
       select series.id, series.${column} as key, series.name, series.slug, series.type, series.origin
       from ${makers} join series on series.id = link.series_id
       where
-        maker.id = ${id}::bigint
-        and maker.scope in (0, ${client}::bigint)
-        and series.scope in (0, ${client}::bigint)
+        maker.id = ${id}
+        ${client === undefined ? empty : sql`and maker.scope in (0, ${client}::bigint)`}
+        ${client === undefined ? empty : sql`and series.scope in (0, ${client}::bigint)`}
         and ${searchPlan(search, keysOf(sql`series`)).condition}
     `,
     sortInMemory: true,
@@ -44,6 +49,17 @@ export function relatedWorks(
       order by ${by}
     `,
   };
+}
+
+/** What a detail shows of its works on request, and their cache tag; a comma before each. */
+export function worksIn(include: readonly string[] | undefined, list: () => ListQuery) {
+  if (!include?.includes("works") && !include?.includes("series_count")) return { fields: empty, tag: empty };
+  const works = list();
+  const fields = {
+    works: sql`(${selectWithin(works, pageLimitMax)}) as works`,
+    series_count: sql`(with ${foundOf(works)} select count(*) from found) as series_count`,
+  };
+  return { fields: included(fields, include), tag: sql`, 'series'` };
 }
 
 /**

@@ -233,6 +233,26 @@ it.each([
 });
 
 it.each([
+  ["contributor", aContributor, ["type"]],
+  ["publisher", aPublisher, ["short-name", "headquarter", "founding_date"]],
+] as const)("The detail of a %s has further fields on request, each alone and all", async (kind, add, fields) => {
+  const values = { type: "author", "short-name": "KDS", headquarter: "Tokyo", founding_date: "1909-12" };
+  const times = { added: "2026-01-02T03:04:05.678Z", changed: "2026-02-03T04:05:06.789Z" };
+  const columns = Object.fromEntries(fields.map((field) => [field.replace("-", "_"), values[field]]));
+  const { slug } = await add(stack.sql, { ...columns, added_at: times.added, changed_at: times.changed });
+  const bare = await add(stack.sql);
+  const find = async (query: object, path = { slug }) => (await stack.call(`${kind}/slug`, { path, query })).body;
+  const plain = await find({});
+
+  const known = { ...Object.fromEntries(fields.map((field) => [field, values[field]])), ...times };
+  const include = Object.keys(known).join();
+  expect(await find({ include })).toEqual({ ...plain, ...known });
+  for (const [field, value] of Object.entries(known))
+    expect(await find({ include: field })).toEqual({ ...plain, [field]: value });
+  expect(await find({ include }, bare)).toMatchObject(Object.fromEntries(fields.map((field) => [field, ""])));
+});
+
+it.each([
   ["contributor", "first_name", aContributor, { last_name: "", image: null, gender: null, links: [] }],
   ["publisher", "name", aPublisher, { image: "", website: "", domain: "", country: "" }],
 ] as const)(
@@ -330,6 +350,80 @@ describe.each([
     ]);
     if (field === "publications")
       expect(works[1].aliases).toMatchObject([{ language_code: "zh-Hant" }, { language_code: "uz-Cyrl" }]);
+  });
+
+  it("returns 200 with what the detail has of it and of their number on request, for a client or for all", async () => {
+    const entry = await owner();
+    const texts = { "100 %": "German", 'A "quoted", b': "English" };
+    for (const [name, language] of Object.entries(texts)) {
+      const { id: series_id } = await aSeries(stack.sql, { [relation]: entry }, { name });
+      await added("series_aliases", { series_id, name: `${name} (${language})`, language });
+      await added("series_descriptions", { series_id, description: ',"volume":null}', language });
+    }
+    const { id: series_id } = await aSeries(stack.sql, { [relation]: entry }, { name: "Other", client_id: 2 });
+    await added("volumes", { series_id, number: 1, cover: "covers/1.webp" });
+    const path = { slug: entry.slug };
+    const include = "works,series_count,language_code";
+    const detail = async (query: object) => await stack.call(`${kind}/slug`, { path, query: { include, ...query } });
+
+    for (const [client, names] of [
+      [1, ["100 %", 'A "quoted", b']],
+      [2, ["100 %", 'A "quoted", b', "Other"]],
+    ] as const)
+      for (const user_lang of ["de", "en"]) {
+        const list = await listOf(entry, { client, user_lang, include: "language_code" });
+        const { body } = await detail({ client, user_lang });
+        expect(body.works.map(({ name }: { name: string }) => name)).toEqual(names);
+        expect([body.works, body.series_count]).toEqual([list[field], list.max]);
+      }
+    expect((await detail({})).body).toMatchObject({ works: [{}, {}, { name: "Other" }], series_count: 3 });
+    expect((await detail({})).headers.get("Cache-Tag")).toBe(`${kind}-${entry.id},series`);
+    expect((await detail({ include: "series_count", client: 1 })).body).toMatchObject({ series_count: 2 });
+    const bare = await stack.call(`${kind}/slug`, { path, query: { client: 1 } });
+    expect(bare.headers.get("Cache-Tag")).toBe(`${kind}-${entry.id}`);
+    for (const word of ["works", "series_count"]) expect(bare.body).not.toHaveProperty(word);
+  });
+
+  it("returns 200 with an empty list in the detail of what is out of the client's scope", async () => {
+    const entry = await make(stack.sql, { client_id: 2 });
+    await aSeries(stack.sql, { [relation]: entry });
+    const inDetail = async (client: number) => {
+      const query = { client, include: "works,series_count" };
+      return (await stack.call(`${kind}/slug`, { path: { slug: entry.slug }, query })).body;
+    };
+
+    expect(await inDetail(1)).toMatchObject({ works: [], series_count: 0 });
+    expect(await inDetail(2)).toMatchObject({ works: [{}], series_count: 1 });
+  });
+
+  it("returns 200 with the first 999 in the detail, and with fewer of long ones, but with the exact number", async () => {
+    const entry = await owner();
+    await stack.sql`
+      with added as (
+        insert into series (name, slug)
+        select 'S ' || lpad(n::text, 4, '0'), 'included-' || n from generate_series(1, 1100) as n
+        returning id
+      )
+      insert into ${identifier(`series_${kind}s`)} (${identifier(`${kind}_id`)}, series_id) select ${entry.id}, id from added
+    `;
+    const inDetail = async () => {
+      const query = { client: 1, include: "works,series_count" };
+      return (await stack.call(`${kind}/slug`, { path: { slug: entry.slug }, query })).body;
+    };
+
+    const { works, series_count } = await inDetail();
+    expect([works.length, series_count]).toEqual([999, 1_100]);
+    expect(works).toEqual((await listOf(entry, { limit: 999 }))[field]);
+
+    await stack.sql`
+      insert into series_descriptions (series_id, description, language)
+      select id, repeat(md5(slug), 500), 'English' from series
+    `;
+    const long = await inDetail();
+    expect(long.series_count).toBe(1_100);
+    expect(long.works).toEqual((await listOf(entry, { limit: long.works.length }))[field]);
+    expect(JSON.stringify(long.works).length).toBeLessThan(720_000);
+    expect(JSON.stringify(long.works).length).toBeGreaterThan(690_000);
   });
 
   it("returns 200 with the first volume where none has a cover, and without the field where there is none", async () => {

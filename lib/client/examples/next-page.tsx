@@ -8,15 +8,15 @@ const colophon = createClient("http://localhost:3000", { credentials: "omit" });
 export const revalidate = 60;
 
 export default async function Person({ params }: { params: Promise<{ slug: string }> }) {
-  const { data: person, error } = await colophon.GET("/contributor/slug/{slug}", { path: await params });
+  const query = { client: 1, include: "works" } as const;
+  const { data: person, error } = await colophon.GET("/contributor/slug/{slug}", { path: await params, query });
   if (error?.code === 404) notFound();
   if (error) throw new Error(error.data);
-  const works = await colophon.all("/contributor/works/{id}", { path: { id: person.id }, query: { client: 1 } });
   return (
     <main>
       <h1>{`${person.first_name} ${person.last_name}`.trim()}</h1>
       <ul>
-        {works.map(({ id, name, description }) => (
+        {person.works.map(({ id, name, description }) => (
           <li key={id}>
             <b>{name}</b> {description}
           </li>
