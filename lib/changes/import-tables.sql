@@ -212,13 +212,13 @@ create function write_publishers(lines import_line[], records jsonb) returns set
     with written as (
       insert into publishers as stored (
         id, external_id, slug, alias_keys, client_id, name, short_name, country, website, headquarter, founding_date,
-        image, image_source
+        image, image_size, image_source
       )
       overriding system value
       select
         record.id, record.external_id, record.slug, record.alias_keys, record.client_id, record.name,
         record.short_name, record.country, record.website, record.headquarter, record.founding_date, record.image,
-        record.image_source
+        record.image_size, record.image_source
       from
         unnest(lines) as line
         cross join lateral (
@@ -250,7 +250,8 @@ create function write_publishers(lines import_line[], records jsonb) returns set
       set
         client_id = excluded.client_id, name = excluded.name, short_name = excluded.short_name,
         country = excluded.country, website = excluded.website, headquarter = excluded.headquarter,
-        founding_date = excluded.founding_date, image = excluded.image, image_source = excluded.image_source
+        founding_date = excluded.founding_date, image = excluded.image, image_size = excluded.image_size,
+        image_source = excluded.image_source
       returning
         cast(null as bigint), 'publishers', new.id, case when old.id is null then 'added' else 'changed' end,
         old.client_id, false, cast(null as text)
@@ -548,13 +549,13 @@ create function write_contributors(lines import_line[], records jsonb) returns s
     with written as (
       insert into contributors as stored (
         id, external_id, slug, alias_keys, client_id, public, first_name, last_name, disambiguation, sort_name,
-        gender, type, image
+        gender, type, image, image_size
       )
       overriding system value
       select
         record.id, record.external_id, record.slug, record.alias_keys, record.client_id, record.public,
         record.first_name, record.last_name, record.disambiguation, record.sort_name, record.gender, record.type,
-        record.image
+        record.image, record.image_size
       from
         unnest(lines) as line
         cross join lateral (
@@ -586,7 +587,8 @@ create function write_contributors(lines import_line[], records jsonb) returns s
       set
         client_id = excluded.client_id, public = excluded.public, first_name = excluded.first_name,
         last_name = excluded.last_name, disambiguation = excluded.disambiguation, sort_name = excluded.sort_name,
-        gender = excluded.gender, type = excluded.type, image = excluded.image, version = stored.version + 1
+        gender = excluded.gender, type = excluded.type, image = excluded.image, image_size = excluded.image_size,
+        version = stored.version + 1
       returning
         cast(null as bigint), 'contributors', new.id, case when old.id is null then 'added' else 'changed' end,
         old.client_id, new.public and old.public is not true, cast(null as text)

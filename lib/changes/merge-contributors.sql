@@ -93,6 +93,7 @@ create function merge_contributors(request request) returns outcome language plp
     kept contributors;
     merged jsonb;
     filled jsonb;
+    filled_size text;
     warnings jsonb;
     aliases text[];
     links text[];
@@ -110,6 +111,7 @@ create function merge_contributors(request request) returns outcome language plp
     end if;
     select * into kept from contributors where id = kept_id;
     filled = filled_fields(kept, merged_ids);
+    filled_size = (select image_size from contributors where id = any(merged_ids) and image = filled ->> 'image');
     warnings = published_names(kept, merged_ids) || lost_values(kept, merged_ids);
     select
       jsonb_agg(jsonb_build_object('id', id, 'name', full_name(contributors), 'slug', slug) order by position)
@@ -242,6 +244,7 @@ create function merge_contributors(request request) returns outcome language plp
       gender = coalesce(gender, filled ->> 'gender'),
       type = coalesce(type, filled ->> 'type'),
       image = coalesce(image, filled ->> 'image'),
+      image_size = case when image is null then filled_size else image_size end,
       external_id = coalesce(external_id, filled ->> 'external_id'),
       version = version + 1
     where id = kept_id;

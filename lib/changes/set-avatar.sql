@@ -9,7 +9,7 @@ create function set_avatar(request request, caller caller) returns outcome langu
     end if;
 
     update contributors
-    set image = new_image, version = version + 1
+    set image = new_image, image_size = request.input ->> 'size', version = version + 1
     where id = request.target and image is distinct from new_image
     returning old.image into old_image;
     return image_set(request, caller, old_image);

@@ -14,7 +14,13 @@ create type differing_row as (
 );
 
 create function without_image(fields jsonb, lost text[]) returns jsonb language sql immutable as $$
-  select case when fields ->> 'image' = any(lost) then fields || '{"image": null}' else fields end
+  select case
+    when fields ->> 'image' = any(lost)
+      then fields || cast(
+        case when fields ? 'image_size' then '{"image": null, "image_size": null}' else '{"image": null}' end as jsonb
+      )
+    else fields
+  end
 $$;
 
 -- The rows that a change left otherwise than they were, but for those of users who were deleted since. A statement that

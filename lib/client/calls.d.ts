@@ -411,7 +411,15 @@ export interface GetRandomContributorQuery {
 export interface GetContributorQuery {
   /** Further fields to show, separated by commas. */
   include?: Selection<
-    "type" | "disambiguation" | "sort_name" | "added" | "changed" | "language_code" | "works" | "series_count"
+    | "type"
+    | "disambiguation"
+    | "sort_name"
+    | "added"
+    | "changed"
+    | "images"
+    | "language_code"
+    | "works"
+    | "series_count"
   >;
   /** The website whose catalogue is read. */
   client?: number;
@@ -493,7 +501,15 @@ export interface GetRandomPublisherQuery {
 export interface GetPublisherQuery {
   /** Further fields to show, separated by commas. */
   include?: Selection<
-    "short-name" | "headquarter" | "founding_date" | "added" | "changed" | "language_code" | "works" | "series_count"
+    | "short-name"
+    | "headquarter"
+    | "founding_date"
+    | "added"
+    | "changed"
+    | "images"
+    | "language_code"
+    | "works"
+    | "series_count"
   >;
   /** The website whose catalogue is read. */
   client?: number;
@@ -714,6 +730,8 @@ export interface Contributor {
   changed?: string;
   /** Its address, or null. */
   image: string | null;
+  /** Only with `include=images`: the image in its sizes, the smallest first; empty if not known. */
+  images?: Image[];
   /** Null if not known. */
   gender: string | null;
   /** Pages about them, as they were sent, but for what RFC 3986 (6.2.2 and 6.2.3) calls equal. */
@@ -856,6 +874,14 @@ export interface Envelope {
   code: number;
 }
 
+export interface Image {
+  url: string;
+  /** In pixels. */
+  width: number;
+  /** In pixels. */
+  height: number;
+}
+
 export interface Letter {
   /** A letter of any script, or `#` for all that begins with none: the value for `letter`. */
   letter: string;
@@ -920,6 +946,8 @@ export interface Publisher {
   slug: string;
   /** Its address, or empty. */
   image: string;
+  /** Only with `include=images`: the image in its sizes, the smallest first; empty if not known. */
+  images?: Image[];
   /** Its address, or empty. */
   website: string;
   /** The website's host, or empty. */

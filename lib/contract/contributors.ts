@@ -42,6 +42,7 @@ export const getContributor = declare("GET /contributor/slug/{slug}", {
       "sort_name",
       "added",
       "changed",
+      "images",
       "language_code",
       "works",
       "series_count",

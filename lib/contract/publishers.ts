@@ -42,6 +42,7 @@ export const getPublisher = declare("GET /publisher/slug/{slug}", {
       "founding_date",
       "added",
       "changed",
+      "images",
       "language_code",
       "works",
       "series_count",

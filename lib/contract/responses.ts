@@ -258,6 +258,15 @@ const seriesAliases = z.array(SeriesAlias);
 
 export const Publication = z.strictObject({ ...work, aliases: seriesAliases });
 
+export const Image = z.strictObject({
+  url: z.url(),
+  width: field(id, "In pixels."),
+  height: field(id, "In pixels."),
+});
+const images = z.optional(
+  field(z.array(Image), "Only with `include=images`: the image in its sizes, the smallest first; empty if not known."),
+);
+
 const works = <S extends z.ZodMiniType>(item: S, path: string) =>
   z.optional(
     field(
@@ -278,6 +287,7 @@ export const Contributor = z.strictObject({
   added,
   changed,
   image: urlOrNull,
+  images,
   gender: possibleOrNull,
   links,
   descriptions,
@@ -292,12 +302,15 @@ export const Publisher = z.strictObject({
   name: z.string(),
   slug,
   image: urlOrEmpty,
+  images,
   website: urlOrEmpty,
   domain: field(z.string(), "The website's host, or empty."),
   country: possible,
   "short-name": z.optional(field(z.string(), "Only with `include=short-name`; empty if there is none.")),
   headquarter: z.optional(field(z.string(), "Only with `include=headquarter`; empty if not known.")),
-  founding_date: z.optional(field(foundingDate(), "Only with `include=founding_date`: YYYY, YYYY-MM or YYYY-MM-DD; or empty.")),
+  founding_date: z.optional(
+    field(foundingDate(), "Only with `include=founding_date`: YYYY, YYYY-MM or YYYY-MM-DD; or empty."),
+  ),
   added,
   changed,
   descriptions,

@@ -27,7 +27,7 @@ export async function render(bytes: Buffer) {
     pixels().webp().toBuffer(),
     pixels().resize(within(scaledPixelsMax)).webp().toBuffer(),
   ]);
-  return { full, scaled };
+  return { full, scaled, size: `${width}x${height}` };
 }
 
 const within = (side: number) => ({ width: side, height: side, fit: "inside", withoutEnlargement: true }) as const;

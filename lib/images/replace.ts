@@ -24,17 +24,23 @@ export const replaceImage =
     const key = newKey(owner);
     // A result means that the same request, with the client's key, was made before.
     if ((await context.change(prepare, context.path.id, { key })) !== null) return;
-    await storeImage(key, await render(Buffer.from(text, "base64")), context.deadline);
-    const { image: current, old_image: old } = imagesIn(await swap(context, set, key));
+    const rendition = await render(Buffer.from(text, "base64"));
+    await storeImage(key, rendition, context.deadline);
+    const stored = await swap(context, set, { key, size: rendition.size });
+    const { image: current, old_image: old } = imagesIn(stored);
     await removeOrphan(context, current === key ? old : key);
   };
 
 /** Only an error of the contract proves that the record does not have the new image. */
-async function swap<Name extends ChangeName>(context: RecordChange<Name>, set: Name, key: string) {
+async function swap<Name extends ChangeName>(
+  context: RecordChange<Name>,
+  set: Name,
+  image: { readonly key: string; readonly size: string },
+) {
   try {
-    return await context.change(set, context.path.id, { key });
+    return await context.change(set, context.path.id, image);
   } catch (error) {
-    if (error instanceof ContractError) await removeOrphan(context, key);
+    if (error instanceof ContractError) await removeOrphan(context, image.key);
     throw error;
   }
 }

@@ -22,7 +22,11 @@ const object = { Bucket, ContentType: "image/webp", CacheControl: "public, max-a
  * Stores both sizes of an image. When it throws, all attempts have ended, so nothing is written later.
  * @throws {Unavailable} when S3 does not respond before the deadline
  */
-export async function storeImage(key: string, { full, scaled }: Rendition, deadline: number): Promise<void> {
+export async function storeImage(
+  key: string,
+  { full, scaled }: Pick<Rendition, "full" | "scaled">,
+  deadline: number,
+): Promise<void> {
   const put = (Key: string, Body: Buffer) =>
     retry((options) => client.send(new PutObjectCommand({ ...object, Key, Body }), options), isFault, deadline);
   const results = await Promise.allSettled([put(key, full), put(scaledKey(key), scaled)]);

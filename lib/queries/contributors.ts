@@ -3,6 +3,7 @@ import type { getContributor, listContributors } from "../contract/contributors.
 import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
+import { imagesOf } from "./fragments/images.ts";
 import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, countByLetter, countOf, isAmong, isChangedSince, pageOf } from "./fragments/lists.ts";
@@ -77,7 +78,9 @@ const includable = {
   changed,
 };
 
-export type Include = readonly (keyof typeof includable | "language_code" | "works" | "series_count")[] | undefined;
+export type Include =
+  | readonly (keyof typeof includable | "images" | "language_code" | "works" | "series_count")[]
+  | undefined;
 
 /** What is included, a comma before each. */
 export const fieldsOf = (include: Include): Sql => included(includable, include);
@@ -142,7 +145,8 @@ export function find(
   return sql`
     select
       ${record(sql`
-        id, first_name, coalesce(last_name, '') as last_name, slug ${fieldsOf(include)}, ${imageUrl(sql`image`)} as image, gender,
+        id, first_name, coalesce(last_name, '') as last_name, slug ${fieldsOf(include)}, ${imageUrl(sql`image`)} as image
+        ${included({ images: imagesOf(sql`contributors`) }, include)}, gender,
         ${links} as links, ${descriptions(include)} as descriptions, ${aliases} as aliases, relations
         ${works.fields}
       `)} as body,

@@ -3,6 +3,7 @@ import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { getPublisher, listPublishers } from "../contract/publishers.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
+import { imagesOf } from "./fragments/images.ts";
 import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
 import {
@@ -87,7 +88,8 @@ export function find(
   return sql`
     select
       ${record(sql`
-        id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
+        id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image
+        ${included({ images: imagesOf(sql`publishers`) }, include)}, coalesce(website, '') as website,
         coalesce(domain, '') as domain, coalesce(country, '') as country
         ${included(includable, include)},
         ${descriptions(include)} as descriptions, ${aliases(include)} as aliases, relations

@@ -241,7 +241,8 @@ it.each([
   const columns = Object.fromEntries(fields.map((field) => [field.replace("-", "_"), values[field]]));
   const { slug } = await add(stack.sql, { ...columns, added_at: times.added, changed_at: times.changed });
   const bare = await add(stack.sql);
-  const find = async (query: object, path = { slug }) => (await stack.call(`${kind}/slug`, { path, query })).body;
+  const find = async (query: Readonly<Record<string, string>>, path = { slug }) =>
+    (await stack.call(`${kind}/slug`, { path, query })).body;
   const plain = await find({});
 
   const known = { ...Object.fromEntries(fields.map((field) => [field, values[field]])), ...times };
@@ -250,6 +251,19 @@ it.each([
   for (const [field, value] of Object.entries(known))
     expect(await find({ include: field })).toEqual({ ...plain, [field]: value });
   expect(await find({ include }, bare)).toMatchObject(Object.fromEntries(fields.map((field) => [field, ""])));
+});
+
+it("The detail of a publisher has its image with the size on request, and no small one", async () => {
+  const find = async (columns: Columns) => {
+    const { slug } = await aPublisher(stack.sql, columns);
+    return (await stack.call("publisher/slug", { path: { slug }, query: { include: "images" } })).body.images;
+  };
+
+  const image = { image: "publishers/one.webp" };
+  const url = `${images}/publishers/one.webp`;
+  expect(await find({ ...image, image_size: "1200x800" })).toEqual([{ url, width: 1200, height: 800 }]);
+  expect(await find(image)).toEqual([]);
+  expect(await find({ image_size: "1200x800" })).toEqual([]);
 });
 
 it.each([
@@ -364,7 +378,8 @@ describe.each([
     await added("volumes", { series_id, number: 1, cover: "covers/1.webp" });
     const path = { slug: entry.slug };
     const include = "works,series_count,language_code";
-    const detail = async (query: object) => await stack.call(`${kind}/slug`, { path, query: { include, ...query } });
+    const detail = async (query: Readonly<Record<string, string | number>>) =>
+      await stack.call(`${kind}/slug`, { path, query: { include, ...query } });
 
     for (const [client, names] of [
       [1, ["100 %", 'A "quoted", b']],

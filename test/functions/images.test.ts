@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { render } from "../../lib/images/render.ts";
 import { base64LengthMax } from "../../lib/images/source.ts";
 import { useAdministrator, useHolder } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
@@ -270,6 +271,53 @@ describe.each([
     expect(await untouched(() => removeImage(id))).toEqual(forbiddenBy(2));
     expect(await meanwhile(promotion, () => updateImage({ image }))).toEqual(forbiddenBy(2));
     expect([await key(), await stack.keys()]).toEqual([null, before]);
+  });
+});
+
+describe("GET /contributor/slug/{slug} with include=images", () => {
+  const editor = useHolder(stack, "edit-contributors");
+  const imagesOf = async (slug: string) => {
+    const { body } = await stack.call("contributor/slug", { path: { slug }, query: { include: "images" } });
+    return body.images;
+  };
+
+  it("returns 200 with both sizes of the avatar for srcset, and with none after it is removed", async () => {
+    const { id, slug } = await aContributor(stack.sql);
+    expect(await imagesOf(slug)).toEqual([]);
+
+    for (const [bytes, small, full] of [
+      [picture, { width: 256, height: 128 }, { width: 1024, height: 512 }],
+      [await plain("#00ff00", 500, 400).png().toBuffer(), { width: 256, height: 205 }, { width: 500, height: 400 }],
+    ] as const) {
+      await editor.call("admin-contributors/update-avatar", { path: { id }, body: { image: dataUrl(bytes) } });
+      const [key, smallKey] = pairOf(await imageOf(stack, "contributors", { id })).map(
+        (each) => `https://images.example.com/${each}`,
+      );
+      expect(await imagesOf(slug)).toEqual([
+        { url: smallKey, ...small },
+        { url: key, ...full },
+      ]);
+    }
+    await editor.call("admin-contributors/delete-avatar", { path: { id } });
+    expect(await imagesOf(slug)).toEqual([]);
+    expect((await stack.sql`select image_size from contributors where id = ${id}`)[0]?.image_size).toBeNull();
+  });
+
+  it("returns 200 with the sizes that sharp makes of any picture, and one alone of a small picture", async () => {
+    const { id, slug } = await aContributor(stack.sql, { image: "avatars/any.webp" });
+    const sides = [1, 2, 6, 10, 100, 255, 256, 257, 333, 342, 682, 683, 769, 1023, 1024];
+    for (const [width, height] of sides.flatMap((each) => [
+      [each, 1024],
+      [1023, each],
+      [each, 300],
+    ]) as [number, number][]) {
+      const { full, scaled, size } = await render(blackPng(width, height));
+      await stack.sql`update contributors set image_size = ${size} where id = ${id}`;
+      const sizes = [await sizeOf(scaled), await sizeOf(full)];
+      const expected = Math.max(width, height) > 256 ? sizes : sizes.slice(1);
+      const shown = (await imagesOf(slug)).map((each: { width: number; height: number }) => [each.width, each.height]);
+      expect([size, shown]).toEqual([`${width}x${height}`, expected]);
+    }
   });
 });
 

@@ -50,6 +50,7 @@ export function valueFor({ column, type, parent, isNullable }: Column, number: n
   if (isNullable && number % 5 === 0) return null;
   if (parent) return pick(idsOf(parent), number);
   if (column === "founding_date") return `2000-01-0${1 + (number % 9)}`;
+  if (column === "image_size") return `${1 + (number % 9)}x9`;
   const values: Record<string, unknown> = {
     text: `https://${number % 50}.example`,
     boolean: number % 2 === 0,

@@ -37,6 +37,10 @@ export const avatars = (lines: readonly CatalogueLine[]): Drawing[] =>
     return [[image, () => draw(image, width, `${first ?? ""} ${last ?? ""}`.trim())]];
   });
 
+/** A drawing as a small picture. */
+export const scaled = (drawing: string): string =>
+  drawing.replace(/ width="(\d+)" height="\1"/, ' width="256" height="256" viewBox="0 0 $1 $1"');
+
 const width = 300;
 /** Hues of backgrounds on which white letters can be read. */
 const hues = [8, 24, 38, 96, 152, 176, 198, 214, 232, 262, 288, 322, 344];

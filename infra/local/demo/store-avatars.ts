@@ -3,7 +3,7 @@ import { scaledKey } from "../../../lib/images/keys.ts";
 import { type Key, signRequest } from "../../aws-local/http/signature.ts";
 import { withConnection } from "../../aws-local/postgres/connection.ts";
 import { imageBucket } from "../stage/functions.ts";
-import { avatars, drawingHeaders } from "./drawings.ts";
+import { avatars, drawingHeaders, scaled } from "./drawings.ts";
 import { readCatalogue } from "./load.ts";
 
 /**
@@ -25,6 +25,8 @@ export async function storeAvatars(databaseUrl: string, s3Url: string, signingKe
   for (const { image } of rows) {
     if (await send("HEAD", image)) continue;
     // The full one, for which this looks, comes last.
-    for (const key of [scaledKey(image), image]) await send("PUT", key, drawings.get(image)?.());
+    const drawing = drawings.get(image)?.() ?? "";
+    await send("PUT", scaledKey(image), scaled(drawing));
+    await send("PUT", image, drawing);
   }
 }

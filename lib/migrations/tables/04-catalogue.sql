@@ -31,6 +31,8 @@ create table contributors (
   -- Key of the avatar in the bucket. A key that ends in -256 names the small picture of another image
   -- (lib/images/keys.ts), and those of users lie in profiles/.
   image text constraint contributors_image_is_own check (image !~ '^profiles/|-256(\.\w+)?$'),
+  -- Width and height of this image in pixels, such as 1024x683. Null: not known. What writes an image writes this, too
+  image_size text check (image_size ~ '^[1-9]\d{0,4}x[1-9]\d{0,4}$'),
   random_key double precision not null default random(), -- Place of the contributor in random picks
   version bigint not null default 1,
   added_at timestamptz not null default now(),
@@ -259,6 +261,7 @@ create table publishers (
     founding_date ~ '^\d{4}(-\d\d){0,2}$' and pg_input_is_valid(rpad(founding_date, 10, '-01'), 'date')
   ),
   image text constraint publishers_image_is_own check (image !~ '^(avatars|profiles)/'), -- The bucket keeps it
+  image_size text check (image_size ~ '^[1-9]\d{0,4}x[1-9]\d{0,4}$'),
   image_source text,
   random_key double precision not null default random(),
   added_at timestamptz not null default now(),

@@ -65,6 +65,10 @@ const imageKey = field(
     ),
   "the key of an object in the bucket, such as avatars/one.webp: at most 255 of A-Z a-z 0-9 _ . ~ - /, and not that of a small picture, which ends in -256",
 );
+const imageSize = field(
+  z.string().check(z.regex(/^[1-9]\d{0,4}x[1-9]\d{0,4}$/)),
+  "width and height of the image in pixels, such as 1024x683",
+);
 const zeroOrOne = field(z.literal([0, 1]), "0 or 1");
 
 /** A record by its external id, whose own id is stored in this column. */
@@ -112,6 +116,7 @@ export const kinds = {
     headquarter: orNull(aNameOrEmpty),
     founding_date: orNull(aDate),
     image: orNull(imageKey),
+    image_size: orNull(imageSize),
     image_source: orNull(aSource),
     aliases: list("publisher_aliases", object({ title: aName, language: aLanguage }), aliasesMax),
     descriptions: descriptions("publisher_descriptions"),
@@ -131,6 +136,7 @@ export const kinds = {
     gender: orNull(aNameOrEmpty),
     type: orNull(aNameOrEmpty),
     image: orNull(imageKey),
+    image_size: orNull(imageSize),
     links: list("contributor_links", aLink, 50, { column: "url", key: "position", order: "position" }),
     aliases: list("contributor_aliases", aName, aliasesMax, { column: "name" }),
     descriptions: descriptions("contributor_descriptions"),
@@ -203,7 +209,8 @@ const namesIn = (columns: readonly Column[], row: Readonly<Record<string, unknow
 /** A line as the database function takes it (lib/changes/import-names.sql). */
 export function storedLine({ kind, ...fields }: CatalogueLine) {
   const { table, columns, lists } = kinds[kind];
-  const object = rowOf(columns, fields);
+  // The stored size is that of the stored image.
+  const object = { ...("image" in fields && { image_size: null }), ...rowOf(columns, fields) };
   const listed = lists.flatMap(({ field, key, ...list }) => {
     const said: unknown = Object(fields)[field];
     if (!Array.isArray(said)) return [];

@@ -41,6 +41,7 @@ const catalogue = [
     ...tezuka,
     public: true,
     image: "avatars/tezuka.webp",
+    image_size: "1024x683",
     links,
     aliases: ["手塚治虫", "God of manga"],
     descriptions: [{ language: "German", description: "Ein Zeichner", source: "Us" }],
@@ -180,6 +181,23 @@ describe("ops-import", () => {
     expect(await rows()).toEqual(before);
     expect(await versionOf("c1")).toBe(version + 1);
     expect(await stack.sql`select key from images_to_remove`).toEqual([{ key: "avatars/tezuka.webp" }]);
+  });
+
+  it("keeps the size of an image unless a line names an image, and then has the size of that line or none", async () => {
+    for (const [line, image_size] of [
+      [{ image: "avatars/sized.webp", image_size: "1024x683" }, "1024x683"],
+      [{ gender: "male" }, "1024x683"],
+      [{ image: "avatars/sized.webp", image_size: "800x600" }, "800x600"],
+      [{ image_size: null }, null],
+      [{ image: "avatars/second.webp", image_size: "9x9" }, "9x9"],
+      [{ image: "avatars/third.webp" }, null],
+    ] as const) {
+      expect(await importing(contributor("c1", line))).toMatchObject({ refusedCount: 0 });
+      const [stored] = await stack.sql`select image_size from contributors where external_id = 'c1'`;
+      expect([line, stored]).toEqual([line, { image_size }]);
+    }
+    const wrong = await importing(contributor("c1", { image_size: "0x1" }));
+    expect(wrong.refused).toMatchObject([{ field: "image_size", reason: expect.stringContaining("1024x683") }]);
   });
 
   it("finds a record without an external id by its slug, and gives it none", async () => {

@@ -248,6 +248,23 @@ describe("ops-merge-contributors", () => {
     expect(await stack.sql`select from images_to_remove where key = ${image}`).toHaveLength(1);
   });
 
+  it("gives the kept one an image with its size, and leaves an image of its own with that", async () => {
+    const [key, other] = [`avatars/${randomUUID()}.webp`, `avatars/${randomUUID()}.webp`];
+    const [bare, own] = [
+      await aContributor(stack.sql, { image_size: "9x9" }),
+      await aContributor(stack.sql, { image: other, image_size: "300x200" }),
+    ];
+    const sizeless = await aContributor(stack.sql, { image_size: "8x8" });
+    const given = await aContributor(stack.sql, { image: key, image_size: "100x50" });
+    const stored = async ({ id }: Entry) =>
+      (await stack.sql`select image, image_size from contributors where id = ${id}`)[0];
+
+    await merge(bare, [sizeless, given]);
+    expect(await stored(bare)).toEqual({ image: key, image_size: "100x50" });
+    await merge(own, [bare]);
+    expect(await stored(own)).toEqual({ image: other, image_size: "300x200" });
+  });
+
   it("warns of a name that is not published, and becomes an alias of a contributor who is", async () => {
     const kept = await aContributor(stack.sql, { public: true });
     const hidden = await aContributor(stack.sql, { public: false, first_name: "Jane", last_name: "Roe" });

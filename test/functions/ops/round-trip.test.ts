@@ -56,6 +56,7 @@ const sourceText = accepted(source, text);
 const optional = fc.option(nameText, { nil: undefined });
 const language = fc.constantFrom("English", "German", "Japanese");
 const few = <Item>(item: fc.Arbitrary<Item>, maxLength = 3) => fc.array(item, { maxLength });
+const imageSize = fc.constantFrom(undefined, "1x1", "1024x683");
 const imageKey = fc.option(fc.stringMatching(/^[a-z]{1,5}\/[\w~-]{1,8}\.webp$/), { nil: undefined });
 const aliases = (field: string) => few(fc.record({ [field]: nameText, language }));
 
@@ -107,6 +108,7 @@ const catalogues = fc
       headquarter: optional,
       founding_date: fc.constantFrom(undefined, "0001", "1909-12", "1909-12-31", "9999-12-31"),
       image: imageKey,
+      image_size: imageSize,
       image_source: optional,
       aliases: aliases("title"),
     })),
@@ -121,6 +123,7 @@ const catalogues = fc
       gender: optional,
       type: optional,
       image: imageKey,
+      image_size: imageSize,
       links: few(url),
       aliases: few(nameText),
     })),

@@ -95,6 +95,8 @@ describe("ops-undo and images", () => {
       const missing = isGone ? [`The image of contributor ${record.id} is removed`] : [];
       expect(await undo(stack, { change: id })).toMatchObject({ undone: [{ missing }], refused: [] });
       expect(await record.now()).toBe(isGone ? null : record.image);
+      const [stored] = await stack.sql`select image_size from contributors where id = ${record.id}`;
+      expect(stored).toEqual({ image_size: isGone ? null : "1x1" });
     }
   });
 
