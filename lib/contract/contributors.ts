@@ -28,7 +28,7 @@ export const listContributors = declare("GET /contributors", {
     ids,
     "changed-since": instant,
   },
-  response: { list: "ContributorListItem", field: "contributors" },
+  response: { list: "ContributorListItem", field: "contributors", random: "random_series" },
   tags: ["contributors", "series"],
 });
 

@@ -16,8 +16,11 @@ type Method = "GET" | "POST" | "DELETE";
 export type ResponseKind =
   /** one record, or one value */
   | { readonly record: ResponseName }
-  /** `{[field]: [item, …], max, from, to}`; an array if there is no field; `count` after `to` if it is true */
-  | { readonly list: ResponseName; readonly field?: string; readonly count?: true }
+  /**
+   * `{[field]: [item, …], max, from, to}`; an array if there is no field; `count` after `to` if it is true. A `random`
+   * field of the items is chosen anew for each request
+   */
+  | { readonly list: ResponseName; readonly field?: string; readonly count?: true; readonly random?: string }
   /** the response envelope with this message */
   | { readonly message: string }
   /** status 302: a browser is sent on to what this names. Its errors are pages, since people see them */

@@ -3,7 +3,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { type Declaration, isCacheable } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
 import { durationOf } from "./log.ts";
-import type { Hook, Middleware, Response } from "./response.ts";
+import type { Hook, Middleware } from "./response.ts";
 
 /** A header of the request; `name` is in lower case. */
 export function headerOf({ headers }: APIGatewayProxyEvent, name: string): string | undefined {
@@ -45,9 +45,12 @@ const cacheable = (sharedSeconds: number | string) => ({
 });
 export const uncacheable = { ...security, "Cache-Control": "no-store" };
 
+/** A weak ETag, since API Gateway may compress the response. */
+export const etagOf = (text: string): string => `W/"${hash("sha1", text, "base64url")}"`;
+
 /**
  * Sets security and cache headers: a response is cached if its handler has set cache tags, since without them it could
- * not be invalidated. Clients that already have a public record get 304, but not the edge, which might forget the tags.
+ * not be invalidated. Clients that already have the ETag of one get 304, but not the edge, which might forget the tags.
  * A response to HEAD has the headers of the response to GET, and no body.
  */
 export function responseHeaders(declaration: Declaration): Middleware {
@@ -58,23 +61,20 @@ export function responseHeaders(declaration: Declaration): Middleware {
     const isSlow = edgeSeconds !== undefined && durationOf(event) > slowInMilliseconds;
     const sharedSeconds = isSlow ? slowSharedSeconds : (edgeSeconds ?? 600);
     Object.assign(response.headers, isCached ? cacheable(sharedSeconds) : uncacheable);
-    if (isCached && "record" in declaration.response) respondNotModified(event, response);
-    if (event.httpMethod === "HEAD") response.body = "";
+    if (isCached && "record" in declaration.response && typeof response.body === "string")
+      response.headers.ETag = etagOf(response.body);
+    const isNotModified = isCached && isKnown(event, response.headers.ETag);
+    if (isNotModified) response.statusCode = 304;
+    if (isNotModified || event.httpMethod === "HEAD") response.body = "";
   };
   return { after: setHeaders, onError: setHeaders };
 }
 
-/** Sets a weak ETag, since API Gateway may compress the response. Returns 304 if the client has it and is no edge. */
-function respondNotModified(event: APIGatewayProxyEvent, response: Response): void {
-  if (typeof response.body !== "string") return;
-  const tag = `W/"${hash("sha1", response.body, "base64url")}"`;
-  response.headers.ETag = tag;
-  if (edgeSeconds !== undefined) return;
-  const clientTags = headerOf(event, "if-none-match")
+/** Whether the client is no edge, and has the response with this ETag, or any (RFC 9110, "If-None-Match"). */
+export function isKnown(event: APIGatewayProxyEvent, tag: string | undefined): boolean {
+  if (tag === undefined || edgeSeconds !== undefined) return false;
+  const known = headerOf(event, "if-none-match")
     ?.split(",")
     .map((each) => each.trim().replace(/^W\//, ""));
-  if (clientTags?.includes(tag.replace(/^W\//, "")) || clientTags?.includes("*")) {
-    response.statusCode = 304;
-    response.body = "";
-  }
+  return known !== undefined && (known.includes(tag.replace(/^W\//, "")) || known.includes("*"));
 }

@@ -16,7 +16,7 @@ import {
   readPage,
 } from "../data-api/list.ts";
 import { deliver, pieceBytes } from "./deliver.ts";
-import { acceptsGzip } from "./headers.ts";
+import { acceptsGzip, etagOf, isKnown } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
 import { rememberCaller } from "./log.ts";
 import { pipeline, timeoutsOf } from "./pipeline.ts";
@@ -78,14 +78,22 @@ export function serveList<const D extends ListDeclaration>(
     const texts = textsOf(declaration.response, range, first, next);
     const isCompressed = acceptsGzip(event) && first.text.length >= compressedBytesMin;
     const isWhole = !first.next || first.count >= range.limit;
+    const whole = isWhole ? await text(texts) : undefined;
     // What a reader is offered at once is cheaper without streams in between.
-    const isOnePiece = isWhole && !isCompressed && first.text.length <= pieceBytes;
-    const list = () => Readable.from(texts);
+    const isOnePiece = whole !== undefined && !isCompressed && whole.length <= pieceBytes;
+    const list = () => Readable.from(whole === undefined ? texts : [whole]);
+    const body = () => deliver(event, isCompressed ? compress(list()) : list(), deadline);
+    const isTagged = whole !== undefined && cacheTagHeader in tags;
+    const etag = isTagged && !hasRandom(declaration.response, whole) ? etagOf(whole) : undefined;
     return {
       statusCode: 200,
-      // A cache would send a large response as fast as any client requests it. What one result holds is below a megabyte.
-      headers: { ...(isCompressed ? compressed : uncompressed), ...(isWhole ? tags : {}) },
-      body: isOnePiece ? await text(texts) : deliver(event, isCompressed ? compress(list()) : list(), deadline),
+      headers: {
+        ...(isCompressed ? compressed : uncompressed),
+        // A cache would send a large response as fast as any client requests it. What one result holds is below a megabyte.
+        ...(isTagged ? tags : {}),
+        ...(etag ? { ETag: etag } : {}),
+      },
+      body: isKnown(event, etag) ? "" : isOnePiece ? whole : body(),
     };
   });
 }
@@ -97,6 +105,10 @@ function cacheTagsOf({ tags = [] }: Declaration, { id }: { readonly id?: unknown
     .map((tag) => tag.replace("{id}", `${id}`));
   return filled.length > 0 ? { [cacheTagHeader]: filled.join(",") } : {};
 }
+
+/** In JSON only the name of a field has a quotation mark without a backslash before it and a colon behind it. */
+const hasRandom = ({ random }: ListResponses, text: string): boolean =>
+  random !== undefined && text.includes(`"${random}":`);
 
 type NextPage = (after: Cursor, limit: number) => Promise<PageResult>;
 

@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { aContributor, aPublisher, type Entry } from "../support/catalogue.ts";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { aContributor, aPublisher, aSeries, type Entry } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -54,6 +54,58 @@ it.each(["contributor/works", "publisher/publications"])(
       expect([id, await page(id)]).toMatchObject([id, { status: 400, tags: null }]);
   },
 );
+
+describe("The ETag of a page of a list", () => {
+  const pages = ["/publishers?limit=5", "/series?client=1&limit=5", "/publisher/publications/{id}?client=1&limit=999"];
+  const known = (etag: string, more = {}) => ({ headers: { "If-None-Match": etag, ...more } });
+
+  beforeEach(async () => {
+    for (const table of ["contributors", "publishers", "series"]) await stack.sql`delete from ${identifier(table)}`;
+  });
+
+  it.each(pages)(
+    "of %s brings 304 until a record changes, comes or goes, and the same with and without gzip",
+    async (pattern) => {
+      const plain = { "Accept-Encoding": "identity" };
+      const publisher = await aPublisher(stack.sql);
+      const page = pattern.replace("{id}", `${publisher.id}`);
+      // So long that a page is compressed, and then so long that it is streamed.
+      for (const [name, length] of [
+        ["A", 100],
+        ["B", 2_000],
+        ["C", 20_000],
+      ] as const) {
+        const before = await see(page);
+        const series = await aSeries(stack.sql, { from: publisher }, { name });
+        await stack.sql`insert into series_descriptions (series_id, description, language) values (${series.id}, repeat('x', ${length}), 'English')`;
+        await stack.sql`update publishers set headquarter = repeat('y', ${length / 100})`;
+
+        const now = await see(page);
+        expect(now).toMatchObject({ status: 200, policy: cached, etag: expect.stringMatching(/^W\/"/) });
+        expect(now.etag).not.toBe(before.etag);
+        expect((await see(page, known(before.etag))).status).toBe(200);
+        for (const more of [{}, plain]) {
+          expect(await see(page, { headers: more })).toMatchObject({ status: 200, etag: now.etag });
+          const again = await see(page, known(`"x", ${now.etag}`, more));
+          expect(again).toEqual({ ...now, status: 304, bytes: 0 });
+        }
+      }
+    },
+  );
+
+  it("is missing where a record is chosen at random, of a whole list, and of an error", async () => {
+    const page = "/contributors?client=1&limit=5";
+    const by = await aContributor(stack.sql, { first_name: 'Said "random_series":' });
+    const { etag } = await see(page);
+    expect((await see(page, known(etag))).status).toBe(304);
+
+    await aSeries(stack.sql, { by });
+    expect(await see(page, known(etag))).toMatchObject({ status: 200, policy: cached, etag: "" });
+    expect(await see(page, known("*"))).toMatchObject({ status: 200, etag: "" });
+    for (const path of ["/publishers", "/publishers?limit=1000", "/publishers?limit=x"])
+      expect([path, await see(path, known("*"))]).toMatchObject([path, { etag: "" }]);
+  });
+});
 
 it("A page of long records is cached up to 720 kB", async () => {
   await stack.sql`
@@ -123,11 +175,13 @@ describe("A stage whose edge is told what has changed", () => {
   });
 
   it("never returns 304 to it, which might lose the tags", async () => {
-    const { etag, tags } = await see(paths[1], {}, edge);
+    for (const path of paths) {
+      const { etag, tags } = await see(path, {}, edge);
 
-    expect(etag).toMatch(/^W\//);
-    const again = await see(paths[1], { headers: { "If-None-Match": etag } }, edge);
-    expect(again).toMatchObject({ status: 200, tags });
+      expect(etag).toMatch(/^W\//);
+      const again = await see(path, { headers: { "If-None-Match": etag } }, edge);
+      expect(again).toMatchObject({ status: 200, tags });
+    }
   });
 
   it("lets it keep for seconds what took long, since that may be older than what the edge was told", async () => {

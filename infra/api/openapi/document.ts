@@ -70,7 +70,10 @@ export function openApiDocument({ server = localServer, areNamesExact = false }:
       responses: commonResponses(),
       headers: {
         CacheControl: text("Which caches may keep the response, and for how long", "no-store"),
-        ETag: text("The version of the record, for `If-None-Match`", 'W/"2jmj7l5rSw0yVb_vlWAYkK_YBwk"'),
+        ETag: text(
+          "The version of the response, for `If-None-Match`; of a list only with a `limit`",
+          'W/"2jmj7l5rSw0yVb_vlWAYkK_YBwk"',
+        ),
         Version: {
           description: "The record's version, a strong tag for `If-Match`",
           schema: { type: "string", pattern: '^"[!#-~]*"$' },

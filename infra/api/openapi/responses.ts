@@ -126,7 +126,7 @@ function common(status: number, messages: readonly string[]) {
 }
 
 /** Whether clients may cache and revalidate the response. */
-const isRevalidated = (declaration: Declaration) => isCacheable(declaration) && "record" in declaration.response;
+const isRevalidated = (declaration: Declaration) => isCacheable(declaration);
 
 function success(declaration: Declaration, content: Content) {
   return {
