@@ -544,7 +544,17 @@ export interface ListSeriesQuery extends PageQuery {
   /** The website whose catalogue is read. */
   client: number;
   /** The order of the records. By default `name-asc`. */
-  order?: "name-asc" | "name-desc" | "sort-name-asc" | "sort-name-desc" | "added-asc" | "added-desc";
+  order?:
+    | "name-asc"
+    | "name-desc"
+    | "sort-name-asc"
+    | "sort-name-desc"
+    | "id-asc"
+    | "id-desc"
+    | "changed-asc"
+    | "changed-desc"
+    | "added-asc"
+    | "added-desc";
   /** Only records of exactly this type. */
   type?: string;
   /** Only series with the tag of this name, regardless of case. */
@@ -559,8 +569,12 @@ export interface ListSeriesQuery extends PageQuery {
    * begin with none.
    */
   letter?: string;
+  /** Only records with one of these ids, separated by commas; at most 200. */
+  ids?: string;
+  /** Only records that have been changed since then. */
+  "changed-since"?: string;
   /** Further fields to show, separated by commas. */
-  include?: Selection<"language_code">;
+  include?: Selection<"added" | "changed" | "language_code">;
 }
 
 export interface ListSeriesLettersQuery {
@@ -577,7 +591,7 @@ export interface GetSeriesQuery {
   /** The website whose catalogue is read. */
   client?: number;
   /** Further fields to show, separated by commas. */
-  include?: Selection<"language_code">;
+  include?: Selection<"added" | "changed" | "language_code">;
 }
 
 /** Which records of a list are to be read. */
@@ -1003,7 +1017,7 @@ export interface PublisherListItem {
   headquarter: string;
   series_count: number;
   /** What is known of it: YYYY, YYYY-MM or YYYY-MM-DD; or empty. */
-  founding_date: string | string;
+  founding_date: string;
   /** Its address, or empty. */
   image: string;
   image_source: string;
@@ -1059,6 +1073,10 @@ export interface Series {
   slug: string;
   type: string;
   origin: string;
+  /** Only with `include=added`: when it was added. */
+  added?: string;
+  /** Only with `include=changed`: when it, or what belongs to it alone, was last changed. */
+  changed?: string;
   /** Its names in all languages. */
   aliases: SeriesAlias[];
   descriptions: SeriesDescription[];
@@ -1123,6 +1141,10 @@ export interface SeriesListItem {
   description_language_code?: string;
   /** The one that stands for the work: the first with a cover. */
   volume?: Volume;
+  /** Only with `include=added`: when it was added. */
+  added?: string;
+  /** Only with `include=changed`: when it, or what belongs to it alone, was last changed. */
+  changed?: string;
 }
 
 export interface SeriesPublisher {

@@ -182,7 +182,7 @@ export const ContributorListItem = z.strictObject({
   random_series: z.optional(field(SeriesReference, "One of the series, chosen at random.")),
 });
 
-const foundingDate = () => z.union([date, z.literal("")]);
+const foundingDate = z.union([date, z.literal("")]);
 
 export const PublisherListItem = z.strictObject({
   id,
@@ -193,7 +193,7 @@ export const PublisherListItem = z.strictObject({
   website: urlOrEmpty,
   headquarter: possible,
   series_count: count,
-  founding_date: field(foundingDate(), "What is known of it: YYYY, YYYY-MM or YYYY-MM-DD; or empty."),
+  founding_date: field(foundingDate, "What is known of it: YYYY, YYYY-MM or YYYY-MM-DD; or empty."),
   image: urlOrEmpty,
   image_source: z.string(),
   added,
@@ -245,7 +245,7 @@ const work = {
 };
 
 export const Work = z.strictObject(work);
-export const SeriesListItem = z.strictObject(work);
+export const SeriesListItem = z.strictObject({ ...work, added, changed });
 
 export const SeriesAlias = z.strictObject({
   id,
@@ -309,7 +309,7 @@ export const Publisher = z.strictObject({
   "short-name": z.optional(field(z.string(), "Only with `include=short-name`; empty if there is none.")),
   headquarter: z.optional(field(z.string(), "Only with `include=headquarter`; empty if not known.")),
   founding_date: z.optional(
-    field(foundingDate(), "Only with `include=founding_date`: YYYY, YYYY-MM or YYYY-MM-DD; or empty."),
+    field(foundingDate, "Only with `include=founding_date`: YYYY, YYYY-MM or YYYY-MM-DD; or empty."),
   ),
   added,
   changed,
@@ -341,6 +341,8 @@ export const Series = z.strictObject({
   slug,
   type: z.string(),
   origin: z.string(),
+  added,
+  changed,
   aliases: field(seriesAliases, "Its names in all languages."),
   descriptions: z.array(SeriesDescription),
   tags: z.array(Tag),

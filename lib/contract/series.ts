@@ -1,13 +1,26 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import { filter, include, letter, order, page, queryId, search, slug, userLanguage } from "./parameters.ts";
+import {
+  contributorOrders,
+  filter,
+  ids,
+  include,
+  instant,
+  letter,
+  order,
+  page,
+  queryId,
+  search,
+  slug,
+  userLanguage,
+} from "./parameters.ts";
 
 /* Series (README.md, "Beyond the interface"): the pages to which works, publications and `random_series` lead. */
 
 export const listSeries = declare("GET /series", {
   summary: "Lists the series of a client",
   query: {
-    order: order("name-asc", "name-desc", "sort-name-asc", "sort-name-desc", "added-asc", "added-desc"),
+    order: order(...contributorOrders, "added-asc", "added-desc"),
     search,
     ...page,
     client: queryId,
@@ -15,7 +28,12 @@ export const listSeries = declare("GET /series", {
     tag: filter,
     user_lang: userLanguage,
   },
-  extensionQuery: { letter, include: include("language_code") },
+  extensionQuery: {
+    letter,
+    ids,
+    "changed-since": instant,
+    include: include("added", "changed", "language_code"),
+  },
   response: { list: "SeriesListItem", field: "series" },
   tags: ["series"],
 });
@@ -24,7 +42,7 @@ export const getSeries = declare("GET /series/slug/{slug}", {
   summary: "Looks up a series by slug",
   parameters: { slug },
   query: { client: z.optional(queryId) },
-  extensionQuery: { include: include("language_code") },
+  extensionQuery: { include: include("added", "changed", "language_code") },
   response: { record: "Series" },
   errors: { 404: "Series not found" },
 });

@@ -23,7 +23,7 @@ create function history_tables() returns table (
       ('permissions', 'permission', null, null, '{}', '{changed_at}', null),
       ('contributors', 'contributor', null, null, '{contributor-, contributors}', '{alias_keys, changed_at}', null),
       ('publishers', 'publisher', null, null, '{publisher-, publishers}', '{alias_keys, changed_at}', null),
-      ('series', 'series', null, null, '{series-, series}', '{alias_keys}', null),
+      ('series', 'series', null, null, '{series-, series}', '{alias_keys, changed_at}', null),
       ('tags', 'tag', null, null, '{tag-, tags, series}', '{}', null),
       ('user_roles', 'user', 'role', 200, '{}', '{username_key, registered}', null),
       ('identities', 'user', 'identity', null, '{}', '{}', 'Give or take the link by ops/link-identity instead'),

@@ -2,9 +2,9 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { getSeries, listSeries } from "../contract/series.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import { imageUrl, record, records } from "./fragments/json.ts";
+import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
-import { catalogueOrders, countByLetter, countOf, pageOf } from "./fragments/lists.ts";
+import { catalogueOrders, countByLetter, countOf, isAmong, isChangedSince, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { foundByIndex, foundInOrder, hasLetter } from "./fragments/scopes.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
@@ -13,10 +13,12 @@ import { seriesAliases, seriesTags, volumeFields, workFields } from "./works.ts"
 type Input = Filters<typeof listSeries>;
 
 /** The series in a client's scope. */
-export function list({ client, search, order, letter, type, tag, user_lang, include }: Input): ListQuery {
+export function list(input: Input): ListQuery {
+  const { client, search, order, letter, type, tag, ids, "changed-since": since, user_lang, include } = input;
   const { column, by } = catalogueOrders[order];
   const { lookup, condition } = searchPlan(search, keys);
-  const isIndexed = lookup === "index" || tag !== undefined || (letter !== undefined && !order.startsWith("sort-name"));
+  const isSelective = lookup === "index" || tag !== undefined || ids !== undefined || since !== undefined;
+  const isIndexed = isSelective || (letter !== undefined && !order.startsWith("sort-name"));
   const plan = isIndexed ? foundByIndex(client) : foundInOrder(client);
   return {
     found: sql`
@@ -27,14 +29,16 @@ export function list({ client, search, order, letter, type, tag, user_lang, incl
         ${letter === undefined ? empty : hasLetter(letter)}
         ${type === undefined ? empty : sql`type = ${type}::text and`}
         ${tag === undefined ? empty : hasTag(tag)}
+        ${ids === undefined ? empty : sql`${isAmong(ids)} and`}
         ${condition}
+        ${isChangedSince(since)}
     `,
     sortInMemory: isIndexed,
     countsFirst: lookup === "scan",
-    max: countOfAll({ client, search, letter, type, tag }) ?? plan.count,
+    max: (isSelective ? undefined : countOfAll(input)) ?? plan.count,
     optional: "volume",
     page: (batch) => sql`
-      select ${workFields({ user_lang, include })}
+      select ${workFields({ user_lang, include }, empty, included({ added, changed }, include))}
       from
         ${pageOf(plan.candidates(catalogueOrders[order], batch), catalogueOrders[order], batch)} as page
         join series using (id)
@@ -44,15 +48,9 @@ export function list({ client, search, order, letter, type, tag, user_lang, incl
 }
 
 /** What triggers count: all series, those of a letter, and those of a type. Others are counted when they are found. */
-function countOfAll({
-  client,
-  search,
-  letter,
-  type,
-  tag,
-}: Pick<Input, "client" | "search" | "letter" | "type" | "tag">) {
+function countOfAll({ client, search, letter, type }: Pick<Input, "client" | "search" | "letter" | "type">) {
   const scopes = sql`0, ${client}::bigint`;
-  if (search !== undefined || tag !== undefined) return undefined;
+  if (search !== undefined) return undefined;
   if (type === undefined) return countOf("series", scopes, letter);
   return letter === undefined ? countOf(`series of type ${type}`, scopes) : undefined;
 }
@@ -80,7 +78,7 @@ export function find(slug: string | null, { client, include }: QueryOf<typeof ge
   return sql`
     select
       ${record(sql`
-        id, name, slug, type, origin, ${seriesAliases(include)} as aliases, ${descriptions(include)} as descriptions,
+        id, name, slug, type, origin ${included({ added, changed }, include)}, ${seriesAliases(include)} as aliases, ${descriptions(include)} as descriptions,
         ${seriesTags} as tags, ${volumes} as volumes,
         ${contributors(inScope(sql`contributors`))} as contributors,
         ${publishers(inScope(sql`publishers`))} as publishers

@@ -65,8 +65,13 @@ export function worksIn(include: readonly string[] | undefined, list: () => List
 /**
  * What the lists show of a series, from a table `series`. The last field is null if there is no volume.
  * @param moreFields of each record, a comma after each
+ * @param includedFields the same, a comma before each
  */
-export function workFields({ user_lang, include }: Pick<WorksInput, "user_lang" | "include">, moreFields = empty): Sql {
+export function workFields(
+  { user_lang, include }: Pick<WorksInput, "user_lang" | "include">,
+  moreFields = empty,
+  includedFields = empty,
+): Sql {
   const rank = rankOf(languagesFor(user_lang));
   const aliasIn = (field: Sql) => localised(field, sql`series_aliases`, sql`${rank} is not null`, rank);
   const descriptionIn = (field: Sql) => localised(field, sql`series_descriptions`, sql`true`, rank);
@@ -75,7 +80,7 @@ export function workFields({ user_lang, include }: Pick<WorksInput, "user_lang" 
     coalesce(${aliasIn(sql`name`)}, name) as alias,
     ${moreFields}
     coalesce(${descriptionIn(sql`description`)}, '') as description,
-    ${seriesTags} as tags
+    ${seriesTags} as tags ${includedFields}
     ${languageCode(include, sql`coalesce(${aliasIn(sql`language`)}, '')`)}
     ${languageCode(include, sql`coalesce(${descriptionIn(sql`language`)}, '')`, sql`description_language_code`)},
     (

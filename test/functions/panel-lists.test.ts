@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor, add, aPublisher, aSeries, relate } from "../support/catalogue.ts";
-import { identifier } from "../support/database.ts";
+import { identifier, row } from "../support/database.ts";
 import { invalidParameter } from "../support/envelope.ts";
 import { aUser } from "../support/people.ts";
 import { aPermission, aRole, give, permissionId } from "../support/records.ts";
@@ -19,6 +19,7 @@ type Shown = Readonly<Record<string, unknown>> & { readonly id: number };
 const lists = {
   "contributors/list": ["contributors", () => aContributor(stack.sql)],
   "publishers/list": ["publishers", () => aPublisher(stack.sql)],
+  "series/list": ["series", () => aSeries(stack.sql)],
   "admin-contributors/list": ["contributors", () => aContributor(stack.sql, { public: false })],
   "admin-users/list": ["users", () => aUser(stack.sql, `user ${Math.random()}`)],
   "admin-roles/list": ["roles", () => aRole(stack.sql)],
@@ -170,6 +171,42 @@ describe("The time of change", () => {
       expect([list, await isChangedBy(list, id, act)]).toEqual([list, true]);
   });
 
+  it("of a series is that of all that its page shows of it, but not that of its contributors and publishers", async () => {
+    const [series, by, from] = [await aSeries(stack.sql), await aContributor(stack.sql), await aPublisher(stack.sql)];
+    const series_id = series.id;
+    const [one, other] = [
+      await add(stack.sql, "tags", { name: "one" }),
+      await add(stack.sql, "tags", { name: "other" }),
+    ];
+    for (const [table, columns, edited] of [
+      ["series_aliases", { name: "A", language: "English" }, { name: "B" }],
+      ["series_descriptions", { description: "A", language: "English" }, { description: "B" }],
+      ["series_tags", { tag_id: one.id }, { tag_id: other.id }],
+      ["volumes", { number: 1 }, { cover: "covers/1.webp" }],
+      ["series_contributors", { contributor_id: by.id }, { role: "author" }],
+      ["series_publishers", { publisher_id: from.id }, undefined],
+    ] as const) {
+      const element = identifier(table);
+      const [[column = "", value = null] = []] = Object.entries(edited ?? {});
+      for (const [event, act] of Object.entries({
+        insert: () => stack.sql`insert into ${element} ${row({ series_id, ...columns })}`,
+        ...(edited && {
+          update: () =>
+            stack.sql`update ${element} set ${identifier(column)} = ${value} where series_id = ${series_id}`,
+        }),
+        delete: () => stack.sql`delete from ${element} where series_id = ${series_id}`,
+      }))
+        expect([table, event, await isChangedBy("series/list", series_id, act)]).toEqual([table, event, true]);
+    }
+    const elsewhere = () => stack.sql`update contributors set gender = 'female' where id = ${by.id}`;
+    expect(await isChangedBy("series/list", series_id, elsewhere)).toBe(false);
+    const [listed] = recordsIn(await get("series/list", { include: "added,changed", ids: series_id }));
+    const path = { slug: series.slug };
+    const { body } = await stack.call("series/slug", { path, query: { include: "changed,added" } });
+    expect(body).toMatchObject({ added: listed?.added, changed: listed?.changed });
+    expect((await stack.call("series/slug", { path })).body).not.toHaveProperty("changed");
+  });
+
   it("stays when an edit changes nothing", async () => {
     const { id, name } = await aRole(stack.sql);
     const edit = () => administrator.call("admin-roles/edit", { path: { id }, body: { name } });
@@ -180,7 +217,7 @@ describe("The time of change", () => {
   });
 });
 
-describe.each(["contributors/list", "publishers/list"] as const)("The list %s", (list) => {
+describe.each(["contributors/list", "publishers/list", "series/list"] as const)("The list %s", (list) => {
   it("returns 200 with the records that have been changed since then, and their number", async () => {
     const [table, make] = lists[list];
     await stack.sql`delete from ${identifier(table)}`;

@@ -118,11 +118,15 @@ function simplify({ jsonSchema }: Context): void {
   if (jsonSchema.enum?.every(Number.isInteger)) jsonSchema.type = "integer";
   if (jsonSchema.type === "integer" && jsonSchema.maximum === Number.MAX_SAFE_INTEGER) jsonSchema.format = "int64";
   if (jsonSchema.type === "string" && jsonSchema.format !== undefined) delete jsonSchema.pattern;
-  if (jsonSchema.anyOf?.every(({ type }) => type === "string")) {
+  if (jsonSchema.anyOf?.every(isText)) {
     delete jsonSchema.anyOf;
     jsonSchema.type = "string";
   }
 }
+
+/** A part that is referred to twice may not be simplified yet. */
+const isText = ({ type, anyOf }: JsonSchema): boolean =>
+  type === "string" || (Array.isArray(anyOf) && anyOf.every(isText));
 
 /** Makes a schema in place another one. */
 export function replace(target: Record<string, unknown>, content: JsonSchema): void {

@@ -72,6 +72,10 @@ create index public_contributors_by_id on contributors (scope, id) where public;
 
 create index contributors_by_id on contributors (scope, id);
 
+create index contributors_by_type on contributors (scope, type, name_key, id) where type is not null;
+
+create index unpublished_contributors_by_name on contributors (scope, name_key, id) where not public;
+
 create index contributors_by_change on contributors (scope, changed_at, id) include (public);
 
 create index public_contributors_at_random on contributors (scope, random_key) include (slug) where public;

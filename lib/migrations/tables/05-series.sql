@@ -10,6 +10,8 @@ create table series (
   type text not null default '',
   origin text not null default '',
   random_key double precision not null default random(),
+  added_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
   alias_keys text not null default '' collate "C",
   search_keys text not null generated always as (search_key(name) || chr(10) || alias_keys) stored collate "C",
   short_search_keys text generated always as (
@@ -30,6 +32,8 @@ create index series_by_sort_name on series (scope, sort_key, id) include (short_
 create index series_by_type on series (scope, type, name_key, id);
 
 create index series_by_id on series (scope, id) include (type);
+
+create index series_by_change on series (scope, changed_at, id) include (type);
 
 create index series_at_random on series (scope, random_key) include (slug);
 
@@ -106,3 +110,11 @@ create table series_publishers (
 );
 
 create index series_publishers_by_series on series_publishers (series_id);
+
+create trigger note_change before update on series for each row execute function note_change();
+
+call keep_changed_at(
+  'series', 'series_id',
+  '{series_aliases, series_descriptions, series_tags, volumes, series_contributors, series_publishers}',
+  '{insert, update, delete}'
+);

@@ -5,6 +5,7 @@ import * as z from "zod/mini";
 import { scale } from "../../../infra/local/demo/scale.ts";
 import { search } from "../../../lib/contract/parameters.ts";
 import { type Batch, foundOf, type ListQuery, selectShort } from "../../../lib/data-api/list.ts";
+import * as adminContributors from "../../../lib/queries/admin-contributors.ts";
 import type * as ledger from "../../../lib/queries/changes.ts";
 import * as contributors from "../../../lib/queries/contributors.ts";
 import { keysOf, searchPlan } from "../../../lib/queries/fragments/search.ts";
@@ -72,6 +73,9 @@ const withFound = (query: ListQuery, select: Sql) => (query.found ? sql`with ${f
 const page = (query: ListQuery, batch: Partial<Batch> = {}): Sql =>
   withFound(query, query.page({ ...firstPage, ...batch }));
 const max = (query: ListQuery): Sql => withFound(query, sql`select (${query.max ?? empty})`);
+const asCaller = (statement: Sql): Sql => sql`
+  select * from (select 1::bigint as id) as caller cross join lateral (${statement}) as page
+`;
 const everybody = { client: 1, search: undefined };
 const wordsOf = (text: string) => z.parse(search, text);
 const searched = (text: string) => contributors.list({ client: 1, search: wordsOf(text), order: "name-asc" });
@@ -84,11 +88,17 @@ const works = (text?: string) =>
       user_lang: "German",
     }),
   );
+/** No record of the catalogue has been changed since then. */
+const later = "2999-01-01T00:00:00.000Z";
+const included = { client: 1, include: ["works" as const, "series_count" as const, "images" as const] };
+const bothOf = (what: string, list: ListQuery): [string, Sql][] => [
+  [`a page of ${what}`, page(list)],
+  [`the number of ${what}`, max(list)],
+];
+const administered = (input: Partial<Parameters<typeof adminContributors.list>[0]>): Sql =>
+  asCaller(page(adminContributors.list({ client: 1, order: "name-asc", ...input })));
 const listed = (input: Partial<Parameters<typeof series.list>[0]>) =>
   series.list({ client: 1, order: "name-asc", user_lang: "English", ...input });
-const asCaller = (statement: Sql): Sql => sql`
-  select * from (select 1::bigint as id) as caller cross join lateral (${statement}) as page
-`;
 
 describe("In a large catalogue", () => {
   it.each([
@@ -114,6 +124,25 @@ describe("In a large catalogue", () => {
         offset: 0,
       }),
     ],
+    ["the first page by id", page(contributors.list({ ...everybody, order: "id-desc" }))],
+    ["the first page by change", page(contributors.list({ ...everybody, order: "changed-asc" }))],
+    ["the first page by change, backwards", page(contributors.list({ ...everybody, order: "changed-desc" }))],
+    [
+      "a later page by change, by key",
+      page(contributors.list({ ...everybody, order: "changed-desc" }), { after: { key: later, id: 77 } }),
+    ],
+    ...bothOf("the contributors with ids", contributors.list({ ...everybody, order: "name-asc", ids: "7,77,777" })),
+    ...bothOf(
+      "the contributors changed since a time",
+      contributors.list({ ...everybody, order: "name-asc", "changed-since": later }),
+    ),
+    ["all contributors by change, for administration", administered({ order: "changed-desc" })],
+    ["all contributors by id, for administration", administered({ order: "id-asc" })],
+    ["contributors with ids, for administration", administered({ ids: "7,77,777" })],
+    ["the first page of unpublished ones", administered({ public: "false" })],
+    ["the first page of those with a link", administered({ website: "true" })],
+    ["the first page of those without a link", administered({ website: "false" })],
+    ["the first page of a type", administered({ type: "author" })],
     ["a search", page(searched("takahashi"))],
     ["a slug", contributors.find("made-up-777")],
     ["a former slug", contributors.find("former-777")],
@@ -137,6 +166,14 @@ describe("In a large catalogue", () => {
       "a later page of series, by key",
       page(listed({}), { after: { key: "earthsea 777", id: 77 }, limit: 50, offset: 0 }),
     ],
+    ["the first page of series by id", page(listed({ order: "id-asc" }))],
+    ["the first page of series by change", page(listed({ order: "changed-desc" }))],
+    ["the first page of series of a type by change", page(listed({ type: "manga", order: "changed-asc" }))],
+    ["a later page of series by change", page(listed({ order: "changed-asc" }), { after: { key: later, id: 77 } })],
+    ...bothOf("the series with ids", listed({ ids: "7,77,777" })),
+    ...bothOf("the series changed since a time", listed({ "changed-since": later })),
+    ["the page of a contributor with works", contributors.find("made-up-777", included)],
+    ["the page of a publisher with works", publishers.find("made-up-300", included)],
     ["a search among all series", page(listed({ search: wordsOf("earthsea") }))],
     ["a series by slug", series.find("made-up-300", { client: undefined, include: undefined })],
     ["a series of a client by slug", series.find("made-up-300", { client: 1, include: undefined })],
@@ -249,6 +286,7 @@ describe("In a large catalogue", () => {
     ["from the middle", { order: "name-asc" }, { offset: 200 }],
     ["behind another page", { order: "name-asc" }, { after: { key: "m", id: 77 } }],
     ["with a letter", { order: "name-asc", search: wordsOf("r") }, {}],
+    ["with ids", { order: "name-asc", ids: "7,77,777" }, {}],
     ["with a letter, by registration", { order: "registered-desc", search: wordsOf("r") }, {}],
   ] as const)("the users of a role, %s, are found without those of other roles", async (_, input, slice) => {
     const [{ id: role } = { id: 0 }] = await db<{ id: number }[]>`select id from roles where name = ${lateRole}`;
