@@ -396,7 +396,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
 });
 
 /** No row refers to what is not there (REFERENCES), so nothing is left of it. */
-it("DELETE /admin-contributors/delete/{id} returns 200 to a contributor with all that a contributor can have, and 404 afterwards", async () => {
+it("DELETE /admin-contributors/delete/{id} deletes a contributor with all that a contributor can have", async () => {
   const { sql } = stack;
   const { id, slug, friend } = await aWholeContributor(sql);
   await aSeries(sql, { by: { id, slug } });

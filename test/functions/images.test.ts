@@ -125,11 +125,15 @@ describe.each([
       expect([noted.includes(`${before}`), noted.includes(`${after}`)]).toEqual([true, false]);
     });
 
-    it("returns 200 and ignores the claimed type; up to 4 MB, and 413 by the gateway beyond a Lambda event", async () => {
-      const large = Buffer.concat([picture, Buffer.alloc(4_200_000)]);
-      for (const each of [picture.toString("base64"), dataUrl(picture, "image/svg+xml"), dataUrl(large, "text/html")])
-        expect((await updateImage({ image: each })).body).toEqual(updated);
+    it.each([
+      { what: "without a type", given: () => picture.toString("base64") },
+      { what: "of another claimed type", given: () => dataUrl(picture, "image/svg+xml") },
+      { what: "of 4 MB", given: () => dataUrl(Buffer.concat([picture, Buffer.alloc(4_200_000)]), "text/html") },
+    ])("returns 200 to an image $what", async ({ given }) => {
+      expect((await updateImage({ image: given() })).body).toEqual(updated);
+    });
 
+    it("returns 413 by the gateway to more than a Lambda event may have", async () => {
       const { status } = await fetch(`${stack.url}/${update}/${record.id}`, {
         method: "POST",
         headers: { Cookie: `refreshToken=${editor.token}`, "Content-Type": "application/json" },
@@ -138,20 +142,32 @@ describe.each([
       expect(status).toBe(413);
     });
 
-    it("returns 400 to an invalid image without any statement, and to one that is too long", async () => {
+    it("returns 400 to an invalid image without any statement", async () => {
       const invalid = ["", null, 7, ["x"], "no image!", "http://169.254.169.254/latest/meta-data", "data:,"];
       for (const body of [undefined, {}, "{", ...invalid.map((each) => ({ image: each }))])
         expect(await untouched(() => updateImage(body)), JSON.stringify(body)).toEqual(missingParameters);
       expect(stack.dataApi.calls).toEqual([]);
+    });
+
+    it("returns 400 to an image that is too long", async () => {
       const long = "A".repeat(base64LengthMax + 4);
       expect(await untouched(() => updateImage({ image: long }))).toEqual(invalidParameter("image"));
     });
 
-    it("returns 401, 403 and 404, and decodes nothing before", async () => {
+    describe("decodes no image before it returns", () => {
       const junk = { image: "junk" };
-      expect(await untouched(() => updateImage(junk, "unknown"))).toEqual(unauthorized);
-      expect(await untouched(() => updateImage(junk, stranger.token))).toEqual(forbidden);
-      expect(await untouched(() => updateImage(junk, editor.token, 987_654))).toEqual(missing);
+
+      it("401 to an unknown session", async () => {
+        expect(await untouched(() => updateImage(junk, "unknown"))).toEqual(unauthorized);
+      });
+
+      it("403 without the permission", async () => {
+        expect(await untouched(() => updateImage(junk, stranger.token))).toEqual(forbidden);
+      });
+
+      it("404 to an unknown record", async () => {
+        expect(await untouched(() => updateImage(junk, editor.token, 987_654))).toEqual(missing);
+      });
     });
 
     it("returns 404 when the record is deleted meanwhile, and leaves no object", async () => {
@@ -163,7 +179,7 @@ describe.each([
       expect(await stack.keys()).toEqual(before);
     });
 
-    it("returns 500 to a file that is no image, or has too many pixels, and keeps the former", async () => {
+    it("returns 500 to a file that is no image, or has too many pixels, and keeps the old one", async () => {
       await updateImage({ image });
       const before = await key();
       const svg = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
