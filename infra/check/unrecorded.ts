@@ -3,6 +3,7 @@ import type { Client } from "pg";
 /** Tables that reference a recorded one, and are not recorded themselves, each for a reason (lib/changes/README.md). */
 const exceptions: Readonly<Record<string, string>> = {
   awaited_emails: "An address is personal, and is forgotten when it is not awaited any more",
+  contributor_changes: "Triggers keep the times",
   contributor_locks: "Who edits a record is no change of the record",
   user_locks: "Who edits a record is no change of the record",
 };

@@ -21,7 +21,7 @@ create function history_tables() returns table (
       ('users', 'user', null, null, '{}', '{changed_at}', 'Delete the user in the panel instead, which is for good'),
       ('roles', 'role', null, null, '{}', '{changed_at}', null),
       ('permissions', 'permission', null, null, '{}', '{changed_at}', null),
-      ('contributors', 'contributor', null, null, '{contributor-, contributors}', '{alias_keys, changed_at}', null),
+      ('contributors', 'contributor', null, null, '{contributor-, contributors}', '{alias_keys}', null),
       ('publishers', 'publisher', null, null, '{publisher-, publishers}', '{alias_keys, changed_at}', null),
       ('series', 'series', null, null, '{series-, series}', '{alias_keys, changed_at}', null),
       ('tags', 'tag', null, null, '{tag-, tags, series}', '{}', null),

@@ -42,6 +42,8 @@ grant select on
   contributors, contributor_aliases, contributor_descriptions, contributor_links, contributor_relations
 to colophon_public, colophon_reader, colophon_operator;
 
+grant select on contributor_changes to colophon_public, colophon_reader;
+
 grant select on counters to colophon_public, colophon_reader;
 
 -- What only the website shows, and exports have.

@@ -4,7 +4,7 @@ import type { Filters, QueryOf } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { imagesOf } from "./fragments/images.ts";
-import { added, changed, imageUrl, included, record, records } from "./fragments/json.ts";
+import { added, imageUrl, included, instant, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, countByLetter, countOf, isAmong, isChangedSince, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
@@ -21,8 +21,8 @@ interface Shown {
   readonly filter?: Sql;
   /** Further conditions of a request, of which nothing knows the number of records. */
   readonly conditions?: Sql | undefined;
-  /** Whether few records fulfil them, which an index finds. */
-  readonly isSelective?: boolean;
+  /** Only records that have been changed since then, which are few. */
+  readonly since?: string | undefined;
   readonly fields: Sql;
   /** The last field, which is omitted when it is null. */
   readonly optional: string;
@@ -33,24 +33,28 @@ interface Shown {
 /** A list of contributors for the public or for administration. */
 export function listOf(
   { client, search, order, letter, ids }: Omit<Input, "include" | "lang" | "changed-since">,
-  { subject, filter = empty, conditions, isSelective = false, fields, optional, joined = empty }: Shown,
+  { subject, filter = empty, conditions, since, fields, optional, joined = empty }: Shown,
 ): ListQuery {
   const { column, by } = catalogueOrders[order];
   const { lookup, condition } = searchPlan(search, keys);
+  const isConditional = conditions !== undefined || since !== undefined;
   const isIndexed =
-    isSelective || lookup === "index" || ids !== undefined || (letter !== undefined && !order.startsWith("sort-name"));
+    since !== undefined ||
+    lookup === "index" ||
+    ids !== undefined ||
+    (letter !== undefined && !order.startsWith("sort-name"));
   const plan = isIndexed ? foundByIndex(client) : foundInOrder(client);
   return {
     found: sql`
       select id, scope, ${column} as key
-      from contributors
+      from contributors ${since !== undefined || order.startsWith("changed") ? withTimes : empty}
       where ${filter} ${plan.filter} ${letter === undefined ? empty : hasLetter(letter)} ${condition}
-        ${ids === undefined ? empty : sql`and ${isAmong(ids)}`} ${conditions ?? empty}
+        ${ids === undefined ? empty : sql`and ${isAmong(ids)}`} ${isChangedSince(since)} ${conditions ?? empty}
     `,
     sortInMemory: isIndexed,
-    countsFirst: lookup === "scan" || conditions !== undefined,
+    countsFirst: lookup === "scan" || isConditional,
     max:
-      lookup === "none" && ids === undefined && !conditions
+      lookup === "none" && ids === undefined && !isConditional
         ? countOf(subject, sql`0, ${client}::bigint`, letter)
         : plan.count,
     optional,
@@ -65,6 +69,11 @@ export function listOf(
   };
 }
 
+/** By the scope, too, an index has the times in order. */
+const withTimes = sql`
+  join (select contributor_id as id, scope, changed_at from contributor_changes) as change using (id, scope)
+`;
+
 /** What contributors show on request, in the order of the response. */
 const includable = {
   slug: sql`slug`,
@@ -75,7 +84,9 @@ const includable = {
   sort_name: sql`coalesce(sort_name, default_sort_name(first_name, last_name)) as sort_name`,
   version: sql`version`,
   added,
-  changed,
+  changed: sql`
+    (select ${instant(sql`changed_at`)} from contributor_changes where contributor_id = contributors.id) as changed
+  `,
 };
 
 export type Include =
@@ -90,8 +101,7 @@ export const list = ({ include, "changed-since": since, ...input }: Input): List
   listOf(input, {
     subject: "public contributors",
     filter: sql`public and`,
-    conditions: since === undefined ? undefined : isChangedSince(since),
-    isSelective: since !== undefined,
+    since,
     optional: "random_series",
     fields: sql`
       id, first_name, coalesce(last_name, '') as last_name ${fieldsOf(include)}, ${imageUrl(sql`image`)} as image, gender,

@@ -1,3 +1,4 @@
+import { raw } from "sql-template-tag";
 import { beforeEach, describe, expect, it } from "vitest";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor, add, aPublisher, aSeries, relate } from "../support/catalogue.ts";
@@ -35,13 +36,15 @@ const recordsIn = (body: object): readonly Shown[] =>
   Array.isArray(body) ? body : (Object.values(body).find(Array.isArray) ?? []);
 const idsOf = async (list: List, query?: Query) => recordsIn(await get(list, query)).map(({ id }) => id);
 
+const longAgo = raw("timestamptz '2026-01-01T00:00:00.123456Z'");
+
 /** Lets the records of a table be changed long ago, each an hour after the one with the next id. */
 const age = async (table: string) => {
+  if (table === "contributors")
+    return await stack.sql`update contributor_changes set changed_at = ${longAgo} - contributor_id * interval '1 hour'`;
   await stack.sql`alter table ${identifier(table)} disable trigger note_change`;
-  await stack.sql`
-    update ${identifier(table)} set changed_at = timestamptz '2026-01-01T00:00:00.123456Z' - id * interval '1 hour'
-  `;
-  await stack.sql`alter table ${identifier(table)} enable trigger note_change`;
+  await stack.sql`update ${identifier(table)} set changed_at = ${longAgo} - id * interval '1 hour'`;
+  return await stack.sql`alter table ${identifier(table)} enable trigger note_change`;
 };
 
 describe.each(names)("The list %s", (list) => {

@@ -4,7 +4,15 @@ type Row = Readonly<Record<string, unknown>>;
 type Contents = ReadonlyMap<string, ReadonlyMap<string, Row>>;
 
 /** Counts, copies and keys that the database derives from other rows. */
-const derivedTables = new Set(["change_lock", "counters", "history", "lock_secret", "releases", "stale_tags"]);
+const derivedTables = new Set([
+  "change_lock",
+  "contributor_changes",
+  "counters",
+  "history",
+  "lock_secret",
+  "releases",
+  "stale_tags",
+]);
 const derivedColumns = /^(scope|version|changed_at|\w+_keys?)$/;
 
 /**

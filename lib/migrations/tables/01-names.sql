@@ -400,8 +400,11 @@ create function note_change() returns trigger
   $$;
 
 -- Notes when a record was changed whose elements lie in these tables, also when only they change. An update that leaves
--- a row as it was changes nothing. A record that has the transaction's time is not written again.
-create procedure keep_changed_at(owner_table text, owner_column text, element_tables text[], events text[])
+-- a row as it was changes nothing. A record that has the transaction's time is not written again. The time stands in
+-- `time_table`, by the record's id in `id_column`.
+create procedure keep_changed_at(
+  time_table text, id_column text, owner_column text, element_tables text[], events text[]
+)
   language plpgsql as $procedure$
   declare
     element_table text;
@@ -430,15 +433,15 @@ create procedure keep_changed_at(owner_table text, owner_column text, element_ta
               if ids = '{}' then
                 return null;
               end if;
-              perform from %2$I where id = any(ids) and changed_at <> now() order by id for no key update;
+              perform from %2$I where %4$I = any(ids) and changed_at <> now() order by %4$I for no key update;
               if found then
-                update %2$I set changed_at = now() where id = any(ids) and changed_at <> now();
+                update %2$I set changed_at = now() where %4$I = any(ids) and changed_at <> now();
               end if;
               return null;
             end
           $$
       $format$,
-      function, owner_table, owner_column
+      function, time_table, owner_column, id_column
     );
     foreach element_table in array element_tables loop
       call add_triggers(element_table, 'note_change', function || '()', events);

@@ -72,7 +72,7 @@ create trigger note_change before update on roles for each row execute function 
 
 create trigger note_change before update on permissions for each row execute function note_change();
 
-call keep_changed_at('roles', 'role_id', '{role_permissions}', '{insert, update, delete}');
+call keep_changed_at('roles', 'id', 'role_id', '{role_permissions}', '{insert, update, delete}');
 
 -- A role's users are listed by keys that lie beside their roles: in the order of all users, those whose names come late
 -- would be looked for among everybody.
@@ -146,7 +146,7 @@ create trigger to_default_role after delete on user_roles
 create trigger note_change before update on users for each row execute function note_change();
 
 -- A user who is renamed is changed without this.
-call keep_changed_at('users', 'user_id', '{user_roles}', '{insert, delete}');
+call keep_changed_at('users', 'id', 'user_id', '{user_roles}', '{insert, delete}');
 
 -- Sessions, by the SHA-256 of their token. A session outlives its user, hence no foreign key; user ids are never
 -- reused.

@@ -10,7 +10,7 @@ create function default_sort_name(first_name text, last_name text) returns text
   return coalesce(last_name || ', ' || first_name, first_name);
 
 -- Authors, artists and similar persons. Search keys of the name and of the aliases are one text, a line each, so a word is
--- looked for in all of them at once, by one index and without a join.
+-- looked for in all of them at once, by one index and without a join. A page has room for edits of its rows (fillfactor).
 create table contributors (
   id bigint generated always as identity primary key,
   client_id bigint references clients, -- Null: shared by every client
@@ -36,7 +36,6 @@ create table contributors (
   random_key double precision not null default random(), -- Place of the contributor in random picks
   version bigint not null default 1,
   added_at timestamptz not null default now(),
-  changed_at timestamptz not null default now(), -- When it or one of its elements was changed; kept by triggers
   alias_keys text not null default '' collate "C", -- Search keys of the aliases; kept by triggers
   search_keys text not null generated always as (
     search_key(first_name || coalesce(' ' || last_name, '')) || chr(10) || alias_keys
@@ -51,7 +50,8 @@ create table contributors (
   -- The id of the record in the files that an operator imports. One that says a slug says the record's own
   external_id text constraint contributors_external_id_says_slug
     check (slug = substring(external_id from '^slug\u003a([^/?#%\\]+)$'))
-);
+)
+with (fillfactor = 85);
 
 create unique index contributors_name_key on contributors (
   identity_key(first_name), identity_key(last_name), identity_key(disambiguation)
@@ -75,8 +75,6 @@ create index contributors_by_id on contributors (scope, id);
 create index contributors_by_type on contributors (scope, type, name_key, id) where type is not null;
 
 create index unpublished_contributors_by_name on contributors (scope, name_key, id) where not public;
-
-create index contributors_by_change on contributors (scope, changed_at, id) include (public);
 
 create index public_contributors_at_random on contributors (scope, random_key) include (slug) where public;
 
@@ -229,10 +227,37 @@ create index contributor_relations_by_contributor on contributor_relations (cont
 
 create index contributor_relations_by_relation on contributor_relations (relation_id);
 
-create trigger note_change before update on contributors for each row execute function note_change();
+-- When each contributor or one of its elements was changed; kept by triggers. With an index of this time contributors
+-- could not be written in place (HOT): each edit would add an entry to all their indexes.
+create table contributor_changes (
+  contributor_id bigint primary key references contributors on delete cascade,
+  scope bigint not null, -- The contributor's
+  changed_at timestamptz not null default now()
+);
+
+create index contributor_changes_by_time on contributor_changes (scope, changed_at, contributor_id);
+
+create function note_change_of_contributors() returns trigger
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
+  as $$
+    begin
+      insert into contributor_changes as current (contributor_id, scope)
+      select id, scope
+      from added
+      order by id
+      on conflict (contributor_id) do update
+      set scope = excluded.scope, changed_at = excluded.changed_at
+      where current.changed_at <> excluded.changed_at or current.scope <> excluded.scope;
+      return null;
+    end
+  $$;
+
+call add_triggers('contributors', 'note_change', 'note_change_of_contributors()', '{insert, update}');
 
 call keep_changed_at(
-  'contributors', 'contributor_id',
+  'contributor_changes', 'contributor_id', 'contributor_id',
   '{contributor_links, contributor_aliases, contributor_descriptions, contributor_relations}',
   '{insert, update, delete}'
 );
@@ -269,7 +294,7 @@ create table publishers (
   image_source text,
   random_key double precision not null default random(),
   added_at timestamptz not null default now(),
-  changed_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(), -- When it or one of its elements was changed; kept by triggers
   alias_keys text not null default '' collate "C",
   search_keys text not null generated always as (search_key(name) || chr(10) || alias_keys) stored collate "C",
   external_id text constraint publishers_external_id_says_slug
@@ -326,6 +351,6 @@ create index publisher_relations_by_relation on publisher_relations (relation_id
 create trigger note_change before update on publishers for each row execute function note_change();
 
 call keep_changed_at(
-  'publishers', 'publisher_id', '{publisher_aliases, publisher_descriptions, publisher_relations}',
+  'publishers', 'id', 'publisher_id', '{publisher_aliases, publisher_descriptions, publisher_relations}',
   '{insert, update, delete}'
 );

@@ -114,7 +114,7 @@ create index series_publishers_by_series on series_publishers (series_id);
 create trigger note_change before update on series for each row execute function note_change();
 
 call keep_changed_at(
-  'series', 'series_id',
+  'series', 'id', 'series_id',
   '{series_aliases, series_descriptions, series_tags, volumes, series_contributors, series_publishers}',
   '{insert, update, delete}'
 );

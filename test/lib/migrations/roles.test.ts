@@ -17,9 +17,10 @@ const select = (tables: readonly string[], more = "") => [...tables, ...namesIn(
 
 /** What each role may do to tables, or to columns of theirs: a new right is named here, too. */
 const rights: Readonly<Record<LimitedRole, readonly string[]>> = {
-  public: select([...people, ...works], "counters former_slugs"),
+  public: select([...people, ...works], "contributor_changes counters former_slugs"),
   reader: [
-    ...select(people, "contributor_locks counters permissions role_permissions roles user_locks user_roles users"),
+    ...select(people, "contributor_changes contributor_locks counters"),
+    ...select([], "permissions role_permissions roles user_locks user_roles users"),
     "select refresh_tokens.expires_at",
     "select refresh_tokens.revoked_at",
     "select refresh_tokens.user_id",
