@@ -8,7 +8,7 @@ import { added, imageUrl, included, instant, record, records } from "./fragments
 import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, countByLetter, countOf, isAmong, isChangedSince, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
-import { foundByIndex, foundInOrder, hasLetter } from "./fragments/scopes.ts";
+import { andInScope, foundByIndex, foundInOrder, hasLetter } from "./fragments/scopes.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, type WorksInput, worksIn } from "./works.ts";
 
@@ -143,7 +143,7 @@ const relationFields = sql`
 
 /**
  * A published contributor, without relations to unpublished ones, by its slug or that of one that was merged into it. A
- * null slug finds none.
+ * null slug finds none. With a client, it and the related ones are in the client's scope.
  */
 export function find(
   slug: string | null,
@@ -168,8 +168,8 @@ export function find(
         (select id from contributors where slug = requested),
         (select contributor_id from former_slugs where slug = requested)
       )
-      cross join ${relationsWithTags("contributor", related, relationFields, sql`related.public`)}
-    where public
+      cross join ${relationsWithTags("contributor", related, relationFields, sql`related.public`, client)}
+    where public ${andInScope(sql`contributors`, client)}
   `;
 }
 

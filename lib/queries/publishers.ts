@@ -16,6 +16,7 @@ import {
   pageOfFound,
 } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
+import { andInScope } from "./fragments/scopes.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 import { relatedWorks, seriesAliases, type WorksInput, worksIn } from "./works.ts";
 
@@ -78,6 +79,7 @@ const includable = {
   changed,
 };
 
+/** A publisher. With a client, it and the related ones are in the client's scope. */
 export function find(
   slug: string | null,
   { include, client, user_lang = "English" }: Partial<QueryOf<typeof getPublisher>> = {},
@@ -96,8 +98,8 @@ export function find(
         ${works.fields}
       `)} as body,
       concat_ws(',', 'publisher-' || id, related_tags ${works.tag}) as tags, null::text as current_slug
-    from publishers cross join ${relationsWithTags("publisher", related, relationFields, sql`true`)}
-    where slug = ${slug}::text
+    from publishers cross join ${relationsWithTags("publisher", related, relationFields, sql`true`, client)}
+    where slug = ${slug}::text ${andInScope(sql`publishers`, client)}
   `;
 }
 

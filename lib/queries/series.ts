@@ -6,7 +6,7 @@ import { added, changed, imageUrl, included, record, records } from "./fragments
 import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, countByLetter, countOf, isAmong, isChangedSince, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
-import { foundByIndex, foundInOrder, hasLetter } from "./fragments/scopes.ts";
+import { andInScope, foundByIndex, foundInOrder, hasLetter } from "./fragments/scopes.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 import { seriesAliases, seriesTags, volumeFields, workFields } from "./works.ts";
 
@@ -74,7 +74,7 @@ const keys = {
  * publishers are in the client's scope. A null slug finds none.
  */
 export function find(slug: string | null, { client, include }: QueryOf<typeof getSeries>): Sql {
-  const inScope = (table: Sql) => (client === undefined ? empty : sql`and ${table}.scope in (0, ${client}::bigint)`);
+  const inScope = (table: Sql) => andInScope(table, client);
   return sql`
     select
       ${record(sql`

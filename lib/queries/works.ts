@@ -7,6 +7,7 @@ import { foundOf, type ListQuery, selectWithin } from "../data-api/list.ts";
 import { imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, pageOfFound } from "./fragments/lists.ts";
+import { andInScope } from "./fragments/scopes.ts";
 import { keysOf, searchPlan } from "./fragments/search.ts";
 
 /** Without a client, series of all clients. */
@@ -36,8 +37,8 @@ export function relatedWorks(
       from ${makers} join series on series.id = link.series_id
       where
         maker.id = ${id}
-        ${client === undefined ? empty : sql`and maker.scope in (0, ${client}::bigint)`}
-        ${client === undefined ? empty : sql`and series.scope in (0, ${client}::bigint)`}
+        ${andInScope(sql`maker`, client)}
+        ${andInScope(sql`series`, client)}
         and ${searchPlan(search, keysOf(sql`series`)).condition}
     `,
     sortInMemory: true,

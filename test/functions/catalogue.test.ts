@@ -407,16 +407,29 @@ describe.each([
     for (const word of ["works", "series_count"]) expect(bare.body).not.toHaveProperty(word);
   });
 
-  it("returns 200 with an empty list in the detail of what is out of the client's scope", async () => {
-    const entry = await make(stack.sql, { client_id: 2 });
-    await aSeries(stack.sql, { [relation]: entry });
-    const inDetail = async (client: number) => {
-      const query = { client, include: "works,series_count" };
-      return (await stack.call(`${kind}/slug`, { path: { slug: entry.slug }, query })).body;
+  it("is of a detail that a client may limit: 404 out of its scope, and else with the related ones in it", async () => {
+    const [entry, foreign, own] = [await owner(), await make(stack.sql, { client_id: 2 }), await make(stack.sql)];
+    for (const { id } of [foreign, own])
+      await added(`${kind}_relations`, {
+        [`${kind}_id`]: entry.id,
+        relation_id: id,
+        [kind === "publisher" ? "type" : "relation_type"]: "friend",
+      });
+    const detail = ({ slug }: Entry, query: Readonly<Record<string, number>>) =>
+      stack.call(`${kind}/slug`, { path: { slug }, query });
+    const related = async (query: Readonly<Record<string, number>>) => {
+      const { body, headers } = await detail(entry, query);
+      const tags = [entry, foreign, own].map(({ id }) => `${kind}-${id}`);
+      expect(headers.get("Cache-Tag")?.split(",").sort()).toEqual(tags.sort());
+      return body.relations.map(({ slug }: Entry) => slug);
     };
 
-    expect(await inDetail(1)).toMatchObject({ works: [], series_count: 0 });
-    expect(await inDetail(2)).toMatchObject({ works: [{}], series_count: 1 });
+    expect(await related({})).toEqual([foreign.slug, own.slug]);
+    expect(await related({ client: 1 })).toEqual([own.slug]);
+    expect(await related({ client: 2 })).toEqual([foreign.slug, own.slug]);
+    expect([(await detail(foreign, { client: 1 })).status, (await detail(foreign, { client: 2 })).status]).toEqual([
+      404, 200,
+    ]);
   });
 
   it("returns 200 with the first 999 in the detail, and with fewer of long ones, but with the exact number", async () => {

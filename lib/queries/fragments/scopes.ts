@@ -4,6 +4,10 @@ import { letterOf, type Order } from "./lists.ts";
 
 /* Lists of the records in a client's scope: what is `found` has an `id`, a `scope` and a `key`. */
 
+/** A condition for the records of a table in the client's scope, if there is a client; `and` first. */
+export const andInScope = (table: Sql, client: number | undefined): Sql =>
+  client === undefined ? empty : sql`and ${table}.scope in (0, ${client}::bigint)`;
+
 /** The keys of a letter are neighbours in the index, whose collation is "C". */
 export const hasLetter = (letter: string): Sql => sql`
   sort_key >= ${letterOf(letter)} || ' ' and sort_key < ${letterOf(letter)} || '!' and
