@@ -247,7 +247,10 @@ it.each([
   const values = { type: "author", "short-name": "KDS", headquarter: "Tokyo", founding_date: "1909-12" };
   const times = { added: "2026-01-02T03:04:05.678Z", changed: "2026-02-03T04:05:06.789Z" };
   const columns = Object.fromEntries(fields.map((field) => [field.replace("-", "_"), values[field]]));
-  const { slug } = await add(stack.sql, { ...columns, added_at: times.added, changed_at: times.changed });
+  const changed = kind === "publisher" ? { changed_at: times.changed } : {};
+  const { id, slug } = await add(stack.sql, { ...columns, ...changed, added_at: times.added });
+  if (kind === "contributor")
+    await stack.sql`update contributor_changes set changed_at = ${times.changed} where contributor_id = ${id}`;
   const bare = await add(stack.sql);
   const find = async (query: Readonly<Record<string, string>>, path = { slug }) =>
     (await stack.call(`${kind}/slug`, { path, query })).body;
