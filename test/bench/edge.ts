@@ -13,8 +13,8 @@ const file = "test/bench/edge.replay.ts";
 /** Measures visitors and editors before the edge. Vitest runs it, since it stands on what tests start. */
 export async function edge(): Promise<Row[]> {
   const vitest = await startVitest("test", [file], { include: [file], watch: false, reporters: ["default"] });
-  const cases = vitest.state.getTestModules().flatMap(({ children }) => [...children.allTests()]);
+  const modules = vitest.state.getTestModules();
   await vitest.close();
-  if (!cases.every((each) => each.ok())) throw new Error("The replay failed");
-  return cases.flatMap((each) => each.meta().rows ?? []);
+  if (!modules.every((each) => each.ok())) throw new Error("The replay failed");
+  return modules.flatMap(({ children }) => [...children.allTests()].flatMap((each) => each.meta().rows ?? []));
 }
