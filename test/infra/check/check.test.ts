@@ -75,7 +75,7 @@ describe("npm run check", () => {
     expect(await check("good", "best")).toMatchObject({ code: 0, complaint: "" });
   });
 
-  it("stops a part that takes twenty times as long as on a quiet machine, and says so", async () => {
+  it("stops a part that takes forty times as long as on a quiet machine, and says so", async () => {
     const { output, complaint } = await check("good", "slow", ["impatient"]);
 
     expect(complaint).toBe("Check failed: second\n");
