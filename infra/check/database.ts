@@ -19,7 +19,7 @@ import { localDocument } from "../local/stage/document.ts";
 import { settingsOf, variablesOf } from "../local/stage/functions.ts";
 import { newSecrets } from "../local/stage/secrets.ts";
 import { unknownNames } from "./names.ts";
-import { placeOf } from "./place.ts";
+import { positionOf } from "./position.ts";
 import { outdatedFiles, type RecordedStatements, recordStatements } from "./statements.ts";
 import { unmerged } from "./unmerged.ts";
 import { unrecorded } from "./unrecorded.ts";
@@ -89,16 +89,16 @@ async function problemsOf(
     try {
       const { rows, columns = [] } = await run(client, statement, serviceLimits);
       const texts = rows.flatMap((row) => row.filter((_, index) => columns[index]?.dataTypeID !== jsonb));
-      const [place] = texts.flatMap((text) => blankIn(text ?? "") ?? []);
-      if (place)
+      const [position] = texts.flatMap((text) => blankIn(text ?? "") ?? []);
+      if (position)
         problems.push(
-          `functions/${path}.ts returns JSON with blanks, which lib/queries/fragments/json.ts avoids: ${place}`,
+          `functions/${path}.ts returns JSON with blanks, which lib/queries/fragments/json.ts avoids: ${position}`,
         );
     } catch (error) {
       const { message, position } = error as Error & { position?: string };
       const files = await readSources(sources.filter((file) => file.startsWith("lib/queries/")));
       // An error without a position is one of these values, or within a database function.
-      if (position !== undefined) problems.push(placeOf(files, statement.text, Number(position), message));
+      if (position !== undefined) problems.push(positionOf(files, statement.text, Number(position), message));
     }
     await client.query("rollback");
   }
@@ -108,7 +108,7 @@ async function problemsOf(
 /** The Data API leaves no blanks in values of this type. */
 const jsonb = 3802;
 
-/** The place of a blank between the parts of JSON, such as `json_build_object` makes. */
+/** The position of a blank between the parts of JSON, such as `json_build_object` makes. */
 function blankIn(text: string): string | undefined {
   const [before] = /^[[{](?:"(?:[^"\\]|\\.)*"|[^\s"])*(?=\s)/.exec(text) ?? [];
   return before && text.slice(Math.max(0, before.length - 30), before.length + 30);

@@ -1,7 +1,7 @@
 import { loadModule, parsePlPgSQLSync } from "libpg-query";
 import type { Client } from "pg";
 import type { Script } from "../../lib/migrations/script.ts";
-import { placeOf } from "./place.ts";
+import { positionOf } from "./position.ts";
 
 interface Variable {
   readonly name: string;
@@ -91,7 +91,7 @@ async function unknownIn(
       await client.query("savepoint statement");
       problems.delete(statement);
       await client.query(`${head}${statement} $check$`).catch(async ({ message, position }) => {
-        problems.set(statement, placeOf(own, statement, Number(position) - [...head].length, message));
+        problems.set(statement, positionOf(own, statement, Number(position) - [...head].length, message));
         await client.query("rollback to savepoint statement");
       });
     }

@@ -1,14 +1,14 @@
 import { atPlace, type Script } from "../../lib/migrations/script.ts";
 
 /**
- * Where a place of a statement is in the files that it was put together from, as `npm start` shows it: file, line and
+ * Where a position of a statement is in the files that it was put together from, as `npm start` shows it: file, line and
  * column, and the line itself.
  * @param position as PostgreSQL counts it: characters, from 1
  */
-export function placeOf(files: readonly Script[], statement: string, position: number, message: string): string {
+export function positionOf(files: readonly Script[], statement: string, position: number, message: string): string {
   const before = [...statement].slice(0, position - 1).join("");
   const rest = statement.slice(before.length);
-  // Of the line behind the place another file may have a part.
+  // Of the line behind the position another file may have a part.
   const found = bestPlace(files, before, /^.*/.exec(rest)?.[0]) ?? bestPlace(files, before, /^\w+/.exec(rest)?.[0]);
   if (!found) return `${message} in ${statement}`;
   return atPlace(found.file, found.index, message);
@@ -19,7 +19,7 @@ interface Place {
   readonly index: number;
 }
 
-/** Where a text begins in files; of several places that before which most is the same. */
+/** Where a text begins in files; of several positions that before which most is the same. */
 function bestPlace(files: readonly Script[], before: string, text = ""): Place | undefined {
   let best: (Place & { readonly same: number }) | undefined;
   for (const file of text === "" ? [] : files) {
