@@ -158,7 +158,11 @@ describe("npm run new", () => {
         run("node_modules/typescript/bin/tsc", "--project", "tsconfig.service.json"),
       ]);
     };
-    await Promise.all([run("infra/check/statements.ts"), run("infra/check/sql.ts"), checkGenerated()]);
+    const checkSql = async () => {
+      await run("infra/check/statements.ts");
+      await run("infra/check/sql.ts");
+    };
+    await Promise.all([checkSql(), checkGenerated()]);
     expect(await statementsOf("nothing")).toBeUndefined();
     expect(await statementsOf("contributor/alias")).toMatch(/^-- GET \/contributor\/alias\/\{slug\}\n/);
   });
