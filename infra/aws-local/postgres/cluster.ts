@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { platform } from "node:os";
 import { join } from "node:path";
 import type { Programs } from "./programs.ts";
 
@@ -7,9 +8,12 @@ import type { Programs } from "./programs.ts";
 const user = "postgres";
 const passwordFile = "password";
 
+/** A locale of UTF-8 that systems have without an installation. Under Windows PostgreSQL takes UTF-8 with any locale. */
+const characterTypes = { darwin: "en_US.UTF-8", win32: "C" }[platform() as string] ?? "C.UTF-8";
+
 /**
  * Creates the cluster under another name and renames it, so that there is never half a cluster. It orders text as Aurora's
- * en_US.UTF-8 does; with neither can an index serve `like`. Its LC_CTYPE is the one that every system has.
+ * en_US.UTF-8 does, and knows the same letters; with neither can an index serve `like`.
  */
 export async function createCluster({ account, run }: Programs, directory: string, durable: boolean): Promise<void> {
   const unfinished = `${directory}.unfinished`;
@@ -29,6 +33,7 @@ export async function createCluster({ account, run }: Programs, directory: strin
     "--locale-provider=icu",
     "--icu-locale=en-US",
     "--locale=C",
+    `--lc-ctype=${characterTypes}`,
     "--lc-messages=C",
     // The password is random, so stretching it would only make connections slower.
     "--set=scram_iterations=1",

@@ -87,6 +87,7 @@ it("startPostgres without a cluster makes one in UTF-8, ordering text as Aurora 
   expect(await ask(url, "show server_version")).toMatch(/^18\./);
   expect(await ask(url, "show server_encoding")).toBe("UTF8");
   expect(await ask(url, "select datlocale from pg_database where datname = 'postgres'")).toBe("en-US");
+  expect(await ask(url, "select datctype from pg_database where datname = 'postgres'")).toMatch(/\.UTF-8$/);
   expect(await ask(url, "select 'a' < 'B'")).toBe(true);
   expect(url).toMatch(/^postgres:\/\/postgres:\w{32}@127\.0\.0\.1:\d+$/);
   expect(existsSync(`${directory}.unfinished`)).toBe(false);
