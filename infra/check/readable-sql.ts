@@ -4,7 +4,8 @@ import { format } from "sql-formatter";
 interface Clause {
   readonly text: string;
   readonly parts: Clause[];
-  close: string;
+  /** It may have lines under it, too: `) @> (`. */
+  close?: Clause;
 }
 
 const columnsMax = 120;
@@ -26,12 +27,16 @@ function clausesOf(lines: readonly string[]): Clause[] {
     const start = index;
     while (index < lines.length && isPart(lines[index])) index++;
     const text = line.trim();
-    const last = clauses.at(-1);
-    if (last && /^([)\]]|end\b)/.test(text) && /([([]|\bcase)$/.test(last.close || last.text)) last.close += text;
-    else clauses.push({ text, parts: clausesOf(lines.slice(start, index)), close: "" });
+    const clause = { text, parts: clausesOf(lines.slice(start, index)) };
+    const open = lastLineOf(clauses.at(-1));
+    if (open && /^([)\]]|end\b)/.test(text) && /([([]|\bcase)$/.test(open.text)) open.close = clause;
+    else clauses.push(clause);
   }
   return clauses;
 }
+
+const lastLineOf = (clause: Clause | undefined): Clause | undefined =>
+  clause?.close ? lastLineOf(clause.close) : clause;
 
 const depthOf = (line: string) => line.search(/\S|$/);
 
@@ -40,16 +45,16 @@ function linesOf(clause: Clause, indent: string): string[] {
   if (line !== undefined && indent.length + line.length <= columnsMax) return [indent + line];
   const { text, parts, close } = clause;
   const inner = parts.flatMap((part) => linesOf(part, `${indent}  `));
-  return [indent + text, ...inner, ...(close ? [indent + close] : [])];
+  return [indent + text, ...inner, ...(close ? linesOf(close, indent) : [])];
 }
 
 /** Undefined with a comment, which ends with its line. */
 function onOneLine({ text, parts, close }: Clause): string | undefined {
   if (text.startsWith("--")) return undefined;
   let line: string | undefined = text;
-  for (const part of [...parts.map(onOneLine), close]) {
+  for (const part of [...parts, ...(close ? [close] : [])].map(onOneLine)) {
     if (part === undefined) return undefined;
-    const isTight = /[([]$/.test(line) || part === "" || /^[)\]]/.test(part);
+    const isTight = /[([]$/.test(line) || /^[)\]]/.test(part);
     line += isTight ? part : ` ${part}`;
   }
   return line;

@@ -16,6 +16,14 @@ describe("A committed statement", () => {
     expect(lines).toEqual(["select", ...columns.map((name, index) => `  ${name}${index < 29 ? "," : ""}`), "from a"]);
   });
 
+  it("keeps what a line opens that closes another one", () => {
+    const columns = Array.from({ length: 10 }, (_, index) => `column_number_${index}`).join(", ");
+
+    const text = readableSql(`select 1 from a where b and coalesce(${columns}) = (select max(c) from d)`);
+
+    expect(text.replace(/\s+/g, " ")).toContain(") = (select max(c) from d)");
+  });
+
   it("keeps a comment on a line of its own", () => {
     expect(readableSql("select (\n-- why\nselect 1)")).toMatch(/^ *-- why$/m);
   });

@@ -60,7 +60,10 @@ from
           )
           cross join lateral (
             select
-              coalesce(array_agg(row_to_json(record) order by relation.id) filter (), '{}') as relations,
+              coalesce(
+                array_agg(row_to_json(record) order by relation.id) filter (where related.public),
+                '{}'
+              ) as relations,
               string_agg(
                 case when related.public then 'contributor-' || related.id else 'contributors' end,
                 ','

@@ -47,7 +47,7 @@ from
           publishers
           cross join lateral (
             select
-              coalesce(array_agg(row_to_json(record) order by relation.id) filter (), '{}') as relations,
+              coalesce(array_agg(row_to_json(record) order by relation.id) filter (where true), '{}') as relations,
               string_agg(case when true then 'publisher-' || related.id else 'publishers' end, ',') as related_tags
             from
               publisher_relations as relation
