@@ -5,8 +5,8 @@
 
 export interface Search {
   readonly words: readonly string[];
-  /** Whether a word has two characters that the key keeps, so that the index finds it. */
-  readonly hasPair: boolean;
+  /** Whether the key of a word has three characters, or two of which one is beyond ASCII, so that the index finds it. */
+  readonly hasGram: boolean;
 }
 
 /** What vanishes inside of a word: apostrophes, of which some are letters, full stops, and what is invisible. */
@@ -17,16 +17,24 @@ const separators = /[\p{P}\p{S}\p{Z}\p{Cc}]+/u;
 const points =
   /[[\p{M}&&[\p{Script=Inherited}\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}]]\u0640]/gv;
 
-/** The characters that the key keeps of a word, where a letter may become two. */
-const kept = (word: string) => [
-  ...word
+/** As many characters as the key keeps of a word, and as much in ASCII. */
+const kept = (word: string): string =>
+  word
     .normalize("NFKD")
     .replaceAll(points, "")
+    .replaceAll(vanishing, "")
     .normalize("NFC")
     .toUpperCase()
-    .replace(/[ÆŒÞװױײ]/g, "AE")
-    .replace(/[\p{P}\p{S}\p{Z}]/gu, ""),
-];
+    .replace(/[ÆŒÞ]/g, "AE")
+    .replace(/[ØŁĐĦÐŦ]/g, "O")
+    .replace(/[װױײ]/g, "וו")
+    .replace(/[٠-٩۰-۹]/g, "0")
+    .replace(/[\p{P}\p{S}\p{Z}]/gu, "");
+
+const hasGram = (key: string): boolean => {
+  const { length } = [...key];
+  return length > 2 || (length === 2 && /[^\0-\x7f]/.test(key));
+};
 
 /** More words narrow a search no further; a pasted title has room. */
 const wordsMax = 16;
@@ -36,14 +44,14 @@ export function searchOf(text: string): Search | undefined {
   const visible = text.replaceAll(vanishing, "");
   const words = visible
     .split(separators)
-    .filter((word) => kept(word).length > 0)
+    .filter((word) => kept(word) !== "")
     .slice(0, wordsMax);
-  if (words.length > 0) return { words, hasPair: words.some((word) => kept(word).length > 1) };
+  if (words.length > 0) return { words, hasGram: words.some((word) => hasGram(kept(word))) };
   const signs = text
     .normalize("NFKC")
     .replaceAll(points, "")
     .split(/[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+/u)
     .filter((word) => word !== "")
     .slice(0, wordsMax);
-  return signs.length > 0 ? { words: signs, hasPair: signs.some((word) => [...word].length > 1) } : undefined;
+  return signs.length > 0 ? { words: signs, hasGram: signs.some(hasGram) } : undefined;
 }

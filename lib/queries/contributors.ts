@@ -9,7 +9,7 @@ import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, countByLetter, countOf, isAmong, isChangedSince, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { andInScope, foundByIndex, foundInOrder, hasLetter } from "./fragments/scopes.ts";
-import { keysOf, searchPlan } from "./fragments/search.ts";
+import { searchPlan, splitKeysOf } from "./fragments/search.ts";
 import { relatedWorks, type WorksInput, worksIn } from "./works.ts";
 
 type Input = Filters<typeof listContributors>;
@@ -127,11 +127,7 @@ export const list = ({ include, "changed-since": since, ...input }: Input): List
     `,
   });
 
-/** The indexes by name have the keys, too, if they are not too long, so that they alone are read for a letter. */
-const keys = {
-  ...keysOf(sql`contributors`),
-  scanned: sql`coalesce(contributors.short_search_keys, long_search_keys(contributors.id))`,
-};
+const keys = splitKeysOf(sql`contributors`, sql`long_search_keys(contributors.id)`);
 
 const related = sql`contributor_relations as relation join contributors as related on related.id = relation.relation_id`;
 

@@ -7,8 +7,8 @@ import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, countByLetter, countOf, isAmong, isChangedSince, pageOf } from "./fragments/lists.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { andInScope, foundByIndex, foundInOrder, hasLetter } from "./fragments/scopes.ts";
-import { keysOf, searchPlan } from "./fragments/search.ts";
-import { seriesAliases, seriesTags, volumeFields, workFields } from "./works.ts";
+import { searchPlan } from "./fragments/search.ts";
+import { seriesAliases, seriesKeys, seriesTags, volumeFields, workFields } from "./works.ts";
 
 type Input = Filters<typeof listSeries>;
 
@@ -16,7 +16,7 @@ type Input = Filters<typeof listSeries>;
 export function list(input: Input): ListQuery {
   const { client, search, order, letter, type, tag, ids, "changed-since": since, user_lang, include } = input;
   const { column, by } = catalogueOrders[order];
-  const { lookup, condition } = searchPlan(search, keys);
+  const { lookup, condition } = searchPlan(search, seriesKeys);
   const isSelective = lookup === "index" || tag !== undefined || ids !== undefined || since !== undefined;
   const isIndexed = isSelective || (letter !== undefined && !order.startsWith("sort-name"));
   const plan = isIndexed ? foundByIndex(client) : foundInOrder(client);
@@ -62,12 +62,6 @@ const hasTag = (tag: string): Sql => sql`
     where tag_id = (select id from tags where identity_key(name) = identity_key(${tag}::text))
   ) and
 `;
-
-/** The indexes by name have the keys, too, if they are not too long, so that they alone are read for a letter. */
-const keys = {
-  ...keysOf(sql`series`),
-  scanned: sql`coalesce(series.short_search_keys, long_series_search_keys(series.id))`,
-};
 
 /**
  * A series in every language, with its published contributors. With a client the series, its contributors and its

@@ -8,13 +8,15 @@ import { imageUrl, included, record, records } from "./fragments/json.ts";
 import { languageCode } from "./fragments/languages.ts";
 import { catalogueOrders, pageOfFound } from "./fragments/lists.ts";
 import { andInScope } from "./fragments/scopes.ts";
-import { keysOf, searchPlan } from "./fragments/search.ts";
+import { searchPlan, splitKeysOf } from "./fragments/search.ts";
 
 /** Without a client, series of all clients. */
 export type WorksInput = Omit<Filters<typeof listWorks>, "client" | "include"> & {
   readonly client?: number | undefined;
   readonly include?: readonly string[] | undefined;
 };
+
+export const seriesKeys = splitKeysOf(sql`series`, sql`long_series_search_keys(series.id)`);
 
 /**
  * The series in a client's scope that belong to a contributor or publisher; none if that one is out of the scope. Alias
@@ -39,7 +41,7 @@ export function relatedWorks(
         maker.id = ${id}
         ${andInScope(sql`maker`, client)}
         ${andInScope(sql`series`, client)}
-        and ${searchPlan(search, keysOf(sql`series`)).condition}
+        and ${searchPlan(search, seriesKeys).condition}
     `,
     sortInMemory: true,
     max: sql`select count(*) from found`,

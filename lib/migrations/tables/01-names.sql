@@ -140,49 +140,103 @@ create function sort_key(value text) returns text
     end
   $$;
 
--- All two and three neighbouring characters of keys, which an index has. The extension pg_trgm knows letters by the
--- cluster's locale, and in "C" only those of ASCII. Threes find a word of a Latin script in half the time of twos, which
--- words of two characters need. Regular expressions find them without a query for each name.
+-- What an index has of keys, which stand in a line each: all three neighbouring characters, and all two of which one is
+-- beyond ASCII. A word of two letters of ASCII is in too many names: to read them takes longer than to compare all. The
+-- extension pg_trgm knows letters by the cluster's locale, and in "C" only those of ASCII.
 create function grams(keys text) returns text[]
   language plpgsql immutable strict parallel safe
   as $$
+    declare
+      result text[] = '{}';
+      number integer = 0;
+      key text;
+      two text;
     begin
-      return array_remove(
-        string_to_array(
-          regexp_replace(keys collate "C", '(..)|.', '\1 ', 'g')
-            || regexp_replace(substr(keys, 2) collate "C", '(..)|.', '\1 ', 'g')
-            || regexp_replace(keys collate "C", '(...)|.', '\1 ', 'g')
-            || regexp_replace(substr(keys, 2) collate "C", '(...)|.', '\1 ', 'g')
-            || regexp_replace(substr(keys, 3) collate "C", '(...)|.', '\1 ', 'g'),
-          ' '
-        ),
-        ''
-      ) collate "C";
+      foreach key in array string_to_array(keys, chr(10)) loop
+        for position in 1 .. length(key) - 2 loop
+          number = number + 1;
+          result[number] = substr(key, position, 3);
+        end loop;
+        continue when octet_length(key) = length(key);
+        for position in 1 .. length(key) - 1 loop
+          two = substr(key, position, 2);
+          continue when octet_length(two) = 2;
+          number = number + 1;
+          result[number] = two;
+        end loop;
+      end loop;
+      return result collate "C";
     end
   $$;
 
--- What the index has of the words of a search, which blanks separate: threes, or of a shorter word twos.
+-- What the index has of the words of a search, which blanks separate: as many threes as cover a word, or a two. The rows
+-- are compared with the whole word anyway, and each further three would have to be read as well.
 create function searched_grams(words text) returns text[]
-  language sql immutable strict parallel safe
-  return coalesce(
-    (
-      select array_agg(gram)
-      from
-        unnest(string_to_array(words, ' ')) as word
-        cross join lateral (select search_key(word) as key) as keyed
-        cross join unnest(grams(key)) as gram
-      where length(gram) = least(length(key), 3)
-    ),
-    '{}'
-  );
+  language plpgsql immutable strict parallel safe
+  set search_path = public, pg_temp
+  as $$
+    declare
+      result text[] = '{}';
+      word text;
+      key text;
+    begin
+      foreach word in array string_to_array(words, ' ') loop
+        key = search_key(word);
+        for position in 1 .. length(key) - 3 by 3 loop
+          result = result || substr(key, position, 3);
+        end loop;
+        if length(key) > 2 or length(key) = 2 and octet_length(key) > 2 then
+          result = result || right(key, 3);
+        end if;
+      end loop;
+      return result collate "C";
+    end
+  $$;
 
 -- What keys are like that contain the words of a search; %, _ and \ in a word are plain characters.
 create function searched_patterns(words text) returns text[]
-  language sql immutable strict parallel safe
-  return array(
-    select '%' || regexp_replace(search_key(word), '([\\%_])', '\\\1', 'g') || '%'
-    from unnest(string_to_array(words, ' ')) as word
-  );
+  language plpgsql immutable strict parallel safe
+  set search_path = public, pg_temp
+  as $$
+    declare
+      result text[] = '{}';
+      word text;
+    begin
+      foreach word in array string_to_array(words, ' ') loop
+        result = result || ('%' || regexp_replace(search_key(word), '([\\%_])', '\\\1', 'g') || '%');
+      end loop;
+      return result;
+    end
+  $$;
+
+-- Search keys of a name and of aliases, a line each, where a row of a B-tree has room for them, else null. Such a row has
+-- 2.7 kB, of which the longest name takes 2.3 kB.
+create function short_keys(name text, alias_keys text) returns text
+  language plpgsql immutable strict parallel safe
+  set search_path = public, pg_temp
+  as $$
+    declare
+      keys text = search_key(name) || chr(10) || alias_keys;
+    begin
+      return case when octet_length(keys) <= 200 then keys end;
+    end
+  $$;
+
+-- The others, which are few. A name in ASCII is no shorter than its key.
+create function long_keys(name text, alias_keys text) returns text
+  language plpgsql immutable strict parallel safe
+  set search_path = public, pg_temp
+  as $$
+    declare
+      keys text;
+    begin
+      if octet_length(name) = length(name) and octet_length(name) + octet_length(alias_keys) < 200 then
+        return null;
+      end if;
+      keys = search_key(name) || chr(10) || alias_keys;
+      return case when octet_length(keys) > 200 then keys end;
+    end
+  $$;
 
 -- Two names are the same name when these keys are equal: regardless of case, of joiners, of the number and kind of blanks
 -- and those between initials, of the kind of apostrophe and of hyphen or dash, and of the width of a character.

@@ -37,16 +37,11 @@ create table contributors (
   version bigint not null default 1,
   added_at timestamptz not null default now(),
   alias_keys text not null default '' collate "C", -- Search keys of the aliases; kept by triggers
-  search_keys text not null generated always as (
-    search_key(first_name || coalesce(' ' || last_name, '')) || chr(10) || alias_keys
-  ) stored collate "C",
-  -- The same where a row of a B-tree has room for it (2.7 kB, of which the longest name takes 2.3 kB), else null
-  short_search_keys text generated always as (
-    case
-      when octet_length(search_key(first_name || coalesce(' ' || last_name, '')) || alias_keys) <= 200
-      then search_key(first_name || coalesce(' ' || last_name, '')) || chr(10) || alias_keys
-    end
-  ) stored collate "C",
+  -- Search keys of the name and of the aliases; one of the two is null
+  short_search_keys text generated always as (short_keys(first_name || coalesce(' ' || last_name, ''), alias_keys)) stored
+    collate "C",
+  long_search_keys text generated always as (long_keys(first_name || coalesce(' ' || last_name, ''), alias_keys)) stored
+    collate "C",
   -- The id of the record in the files that an operator imports. One that says a slug says the record's own
   external_id text constraint contributors_external_id_says_slug
     check (slug = substring(external_id from '^slug\u003a([^/?#%\\]+)$'))
@@ -78,7 +73,7 @@ create index unpublished_contributors_by_name on contributors (scope, name_key, 
 
 create index public_contributors_at_random on contributors (scope, random_key) include (slug) where public;
 
-create index contributors_by_grams on contributors using gin (grams(search_keys));
+create index contributors_by_grams on contributors using gin (grams(coalesce(short_search_keys, long_search_keys)));
 
 -- An image belongs to one record, and is removed with it.
 create unique index contributors_image_key on contributors (image) where image is not null;
@@ -91,7 +86,7 @@ create trigger list_former_image after insert or update of image or delete on co
 -- The few that are too long for an index. The cost says how seldom this is called, else PostgreSQL would read the table.
 create function long_search_keys(contributor bigint) returns text
   language sql stable parallel safe cost 1
-  return (select search_keys from contributors where id = contributor);
+  return (select long_search_keys from contributors where id = contributor);
 
 -- Slugs of contributors that were merged into this one, which is found by them.
 create table former_slugs (

@@ -13,12 +13,8 @@ create table series (
   added_at timestamptz not null default now(),
   changed_at timestamptz not null default now(),
   alias_keys text not null default '' collate "C",
-  search_keys text not null generated always as (search_key(name) || chr(10) || alias_keys) stored collate "C",
-  short_search_keys text generated always as (
-    case
-      when octet_length(search_key(name) || alias_keys) <= 200 then search_key(name) || chr(10) || alias_keys
-    end
-  ) stored collate "C",
+  short_search_keys text generated always as (short_keys(name, alias_keys)) stored collate "C",
+  long_search_keys text generated always as (long_keys(name, alias_keys)) stored collate "C",
   external_id text constraint series_external_id_says_slug
     check (slug = substring(external_id from '^slug\u003a([^/?#%\\]+)$'))
 );
@@ -37,14 +33,14 @@ create index series_by_change on series (scope, changed_at, id) include (type);
 
 create index series_at_random on series (scope, random_key) include (slug);
 
-create index series_by_grams on series using gin (grams(search_keys));
+create index series_by_grams on series using gin (grams(coalesce(short_search_keys, long_search_keys)));
 
 create trigger assign_slug before insert on series for each row execute function assign_slug();
 
 -- As long_search_keys, of a series.
 create function long_series_search_keys(series_id bigint) returns text
   language sql stable parallel safe cost 1
-  return (select search_keys from series where id = series_id);
+  return (select long_search_keys from series where id = series_id);
 
 create table series_aliases (
   id bigint generated always as identity primary key,

@@ -86,8 +86,16 @@ from
                 from contributors
                 where
                   scope in (0, :4::bigint)
-                  and grams (contributors.search_keys) @> (select searched_grams (:5::text))
-                  and contributors.search_keys like all (array(select unnest(searched_patterns (:6::text))))
+                  and grams (
+                    coalesce(contributors.short_search_keys, contributors.long_search_keys)
+                  ) @> (select searched_grams (:5::text))
+                  and coalesce(
+                    coalesce(
+                      contributors.short_search_keys,
+                      contributors.long_search_keys
+                    ) like all (cast((select searched_patterns (:6::text)) as text[])),
+                    false
+                  )
               )
             select
               (select count(*) from found) as max,

@@ -76,7 +76,8 @@ from
               found as not materialized (
                 select id, registered as key
                 from users
-                where users.search_keys like all (array(select unnest(searched_patterns (:4::text))))
+                where
+                  coalesce(users.search_keys like all (cast((select searched_patterns (:4::text)) as text[])), false)
               ),
               total as (select (select count(*) from found) as max)
             select

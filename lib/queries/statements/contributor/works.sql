@@ -100,8 +100,13 @@ from
           maker.id = :1::bigint
           and maker.scope in (0, :2::bigint)
           and series.scope in (0, :3::bigint)
-          and grams (series.search_keys) @> (select searched_grams (:4::text))
-          and series.search_keys like all (array(select unnest(searched_patterns (:5::text))))
+          and grams (coalesce(series.short_search_keys, series.long_search_keys)) @> (select searched_grams (:4::text))
+          and coalesce(
+            coalesce(series.short_search_keys, series.long_search_keys) like all (
+              cast((select searched_patterns (:5::text)) as text[])
+            ),
+            false
+          )
       )
     select
       (select count(*) from found) as max,

@@ -75,8 +75,16 @@ from
         where
           public
           and scope in (0, :1::bigint)
-          and grams (contributors.search_keys) @> (select searched_grams (:2::text))
-          and contributors.search_keys like all (array(select unnest(searched_patterns (:3::text))))
+          and grams (
+            coalesce(contributors.short_search_keys, contributors.long_search_keys)
+          ) @> (select searched_grams (:2::text))
+          and coalesce(
+            coalesce(
+              contributors.short_search_keys,
+              contributors.long_search_keys
+            ) like all (cast((select searched_patterns (:3::text)) as text[])),
+            false
+          )
       )
     select
       (select count(*) from found) as max,

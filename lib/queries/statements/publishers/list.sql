@@ -41,7 +41,7 @@ from
         where
           true
           and grams (publishers.search_keys) @> (select searched_grams (:1::text))
-          and publishers.search_keys like all (array(select unnest(searched_patterns (:2::text))))
+          and coalesce(publishers.search_keys like all (cast((select searched_patterns (:2::text)) as text[])), false)
       )
     select
       (select count(*) from found) as max,

@@ -112,8 +112,13 @@ from
             from series_tags
             where tag_id = (select id from tags where identity_key (name) = identity_key (:3::text))
           )
-          and grams (series.search_keys) @> (select searched_grams (:4::text))
-          and series.search_keys like all (array(select unnest(searched_patterns (:5::text))))
+          and grams (coalesce(series.short_search_keys, series.long_search_keys)) @> (select searched_grams (:4::text))
+          and coalesce(
+            coalesce(series.short_search_keys, series.long_search_keys) like all (
+              cast((select searched_patterns (:5::text)) as text[])
+            ),
+            false
+          )
       )
     select
       (select count(*) from found) as max,
