@@ -102,8 +102,7 @@ describe("npm run check", () => {
     const inChange = await edit("lib/changes/edit-role.sql", "permission_id) select", "permision_id) select");
     const afterInto = await edit("lib/changes/link-identity.sql", "username) = identity", "usename) = identity");
     const inDeclaration = await edit("lib/changes/edit-user.sql", "request.target", "request.targett");
-    const website = ", '') as website, coalesce(head";
-    const inQuery = await edit("lib/queries/publishers.ts", `website${website}`, `webside${website}`);
+    const inQuery = await edit("lib/queries/permissions.ts", "description`)} as body", "descripton`)} as body");
     const inFragment = await edit("lib/queries/fragments/lists.ts", "scope in", "scop in");
     const withBlanks = "(select json_agg(json_build_object('id', id)) from permissions) as";
     await edit("lib/queries/roles.ts", "_{permissions} as".replace("_", "$"), withBlanks);
@@ -124,9 +123,10 @@ describe("npm run check", () => {
         `${inChange}: column "permision_id" of relation "role_permissions" does not exist`,
         `${afterInto}: column "usename" does not exist`,
         `${inDeclaration}: missing FROM-clause entry for table "request"`,
-        `${inQuery}: column "webside" does not exist`,
+        `${inQuery}: column "descripton" does not exist`,
         `${inFragment}: column "scop" does not exist`,
         expect.stringMatching(/^functions\/admin-roles\/id\.ts returns JSON with blanks.*\{"id" : \d+\}/),
+        "lib/queries/statements/admin-permissions/id.sql is out of date: npm run statements",
         "lib/queries/statements/admin-roles/id.sql is out of date: npm run statements",
         ...["admin-contributors", "admin-users", "contributors", "publishers"].map(
           (name) => `lib/queries/statements/${name}/list.sql is out of date: npm run statements`,
