@@ -139,13 +139,13 @@ const relationFields = sql`
 
 /**
  * A published contributor, without relations to unpublished ones, by its slug or that of one that was merged into it. A
- * null slug finds none. With a client, it and the related ones are in the client's scope.
+ * null slug finds none. With its works for a client, it and the related ones are in the client's scope.
  */
 export function find(
   slug: string | null,
   { include, client, user_lang = "English" }: Partial<QueryOf<typeof getContributor>> = {},
 ): Sql {
-  const works = worksIn(include, () =>
+  const works = worksIn(include, client, () =>
     worksOf(sql`contributors.id`, { order: "name-asc", client, user_lang, include }),
   );
   return sql`
@@ -164,8 +164,8 @@ export function find(
         (select id from contributors where slug = requested),
         (select contributor_id from former_slugs where slug = requested)
       )
-      cross join ${relationsWithTags("contributor", related, relationFields, sql`related.public`, client)}
-    where public ${andInScope(sql`contributors`, client)}
+      cross join ${relationsWithTags("contributor", related, relationFields, sql`related.public`, works.client)}
+    where public ${andInScope(sql`contributors`, works.client)}
   `;
 }
 

@@ -79,12 +79,12 @@ const includable = {
   changed,
 };
 
-/** A publisher. With a client, it and the related ones are in the client's scope. */
+/** A publisher. With its works for a client, it and the related ones are in the client's scope. */
 export function find(
   slug: string | null,
   { include, client, user_lang = "English" }: Partial<QueryOf<typeof getPublisher>> = {},
 ): Sql {
-  const works = worksIn(include, () =>
+  const works = worksIn(include, client, () =>
     publicationsOf(sql`publishers.id`, { order: "name-asc", client, user_lang, include }),
   );
   return sql`
@@ -98,8 +98,8 @@ export function find(
         ${works.fields}
       `)} as body,
       concat_ws(',', 'publisher-' || id, related_tags ${works.tag}) as tags, null::text as current_slug
-    from publishers cross join ${relationsWithTags("publisher", related, relationFields, sql`true`, client)}
-    where slug = ${slug}::text ${andInScope(sql`publishers`, client)}
+    from publishers cross join ${relationsWithTags("publisher", related, relationFields, sql`true`, works.client)}
+    where slug = ${slug}::text ${andInScope(sql`publishers`, works.client)}
   `;
 }
 

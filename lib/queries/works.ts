@@ -54,15 +54,18 @@ export function relatedWorks(
   };
 }
 
-/** What a detail shows of its works on request, and their cache tag; a comma before each. */
-export function worksIn(include: readonly string[] | undefined, list: () => ListQuery) {
+/**
+ * What a detail shows of its works on request, and their cache tag; a comma before each. And the client for whom it is
+ * then: without its works, a detail does not depend on a client (interface.md, "GET /contributor/slug/:slug").
+ */
+export function worksIn(include: readonly string[] | undefined, client: number | undefined, list: () => ListQuery) {
   if (!include?.includes("works") && !include?.includes("series_count")) return { fields: empty, tag: empty };
   const works = list();
   const fields = {
     works: sql`(${selectWithin(works, pageLimitMax)}) as works`,
     series_count: sql`(with ${foundOf(works)} select count(*) from found) as series_count`,
   };
-  return { fields: included(fields, include), tag: sql`, 'series'` };
+  return { fields: included(fields, include), tag: sql`, 'series'`, client };
 }
 
 /**
