@@ -100,6 +100,16 @@ create function edit_contributor(request request, caller caller) returns outcome
     );
     perform edit_relations(target, removed_relations, input -> 'modified_relations', input -> 'added_relations');
     perform edit_links(target, input -> 'links');
+    if fields is distinct from current or has_changed() then
+      update contributors
+      set
+        gender = fields.gender,
+        type = fields.type,
+        public = fields.public,
+        version = version + 1
+      where id = target;
+    end if;
+    -- A statement that sets names makes PostgreSQL compute all their keys again, so there is one for names alone.
     if (fields.first_name, fields.last_name, fields.disambiguation, fields.sort_name)
       is distinct from (current.first_name, current.last_name, current.disambiguation, current.sort_name)
     then
@@ -108,16 +118,7 @@ create function edit_contributor(request request, caller caller) returns outcome
         first_name = fields.first_name,
         last_name = fields.last_name,
         disambiguation = fields.disambiguation,
-        sort_name = fields.sort_name,
-        gender = fields.gender,
-        type = fields.type,
-        public = fields.public,
-        version = version + 1
-      where id = target;
-    -- A statement that sets names makes PostgreSQL compute all their keys again.
-    elsif fields is distinct from current or has_changed() then
-      update contributors
-      set gender = fields.gender, type = fields.type, public = fields.public, version = version + 1
+        sort_name = fields.sort_name
       where id = target;
     end if;
     delete from contributor_locks where contributor_id = target and editor_id = caller.id;
