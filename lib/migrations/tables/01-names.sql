@@ -209,32 +209,25 @@ create function searched_patterns(words text) returns text[]
     end
   $$;
 
--- Search keys of a name and of aliases, a line each, where a row of a B-tree has room for them, else null. Such a row has
--- 2.7 kB, of which the longest name takes 2.3 kB.
-create function short_keys(name text, alias_keys text) returns text
+-- Search keys of a name and of aliases, a line each: the short ones, for which a row of a B-tree has room, or the long
+-- ones, which are few; else null. Such a row has 2.7 kB, of which the longest name takes 2.3 kB. A name in ASCII is no
+-- shorter than its key, so for most names it is known without their keys that these are not long.
+create function search_keys(name text, alias_keys text, are_long boolean) returns text
   language plpgsql immutable strict parallel safe
   set search_path = public, pg_temp
   as $$
     declare
-      keys text = search_key(name) || chr(10) || alias_keys;
-    begin
-      return case when octet_length(keys) <= 200 then keys end;
-    end
-  $$;
-
--- The others, which are few. A name in ASCII is no shorter than its key.
-create function long_keys(name text, alias_keys text) returns text
-  language plpgsql immutable strict parallel safe
-  set search_path = public, pg_temp
-  as $$
-    declare
+      short_bytes constant integer = 200;
       keys text;
     begin
-      if octet_length(name) = length(name) and octet_length(name) + octet_length(alias_keys) < 200 then
+      if are_long
+        and octet_length(name) = length(name)
+        and octet_length(name) + octet_length(alias_keys) < short_bytes
+      then
         return null;
       end if;
       keys = search_key(name) || chr(10) || alias_keys;
-      return case when octet_length(keys) > 200 then keys end;
+      return case when (octet_length(keys) > short_bytes) = are_long then keys end;
     end
   $$;
 

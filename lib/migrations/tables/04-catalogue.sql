@@ -38,10 +38,12 @@ create table contributors (
   added_at timestamptz not null default now(),
   alias_keys text not null default '' collate "C", -- Search keys of the aliases; kept by triggers
   -- Search keys of the name and of the aliases; one of the two is null
-  short_search_keys text generated always as (short_keys(first_name || coalesce(' ' || last_name, ''), alias_keys)) stored
-    collate "C",
-  long_search_keys text generated always as (long_keys(first_name || coalesce(' ' || last_name, ''), alias_keys)) stored
-    collate "C",
+  short_search_keys text generated always as (
+    search_keys(first_name || coalesce(' ' || last_name, ''), alias_keys, false)
+  ) stored collate "C",
+  long_search_keys text generated always as (
+    search_keys(first_name || coalesce(' ' || last_name, ''), alias_keys, true)
+  ) stored collate "C",
   -- The id of the record in the files that an operator imports. One that says a slug says the record's own
   external_id text constraint contributors_external_id_says_slug
     check (slug = substring(external_id from '^slug\u003a([^/?#%\\]+)$'))

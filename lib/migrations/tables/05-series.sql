@@ -13,8 +13,8 @@ create table series (
   added_at timestamptz not null default now(),
   changed_at timestamptz not null default now(),
   alias_keys text not null default '' collate "C",
-  short_search_keys text generated always as (short_keys(name, alias_keys)) stored collate "C",
-  long_search_keys text generated always as (long_keys(name, alias_keys)) stored collate "C",
+  short_search_keys text generated always as (search_keys(name, alias_keys, false)) stored collate "C",
+  long_search_keys text generated always as (search_keys(name, alias_keys, true)) stored collate "C",
   external_id text constraint series_external_id_says_slug
     check (slug = substring(external_id from '^slug\u003a([^/?#%\\]+)$'))
 );
