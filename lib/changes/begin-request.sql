@@ -11,7 +11,7 @@ $$;
 -- All changes take locks in the same order, so they cannot deadlock. The first lock is the request's own: the same
 -- request, sent again, waits for the first one. The second lock belongs to all changes: some share it, and any other
 -- change has it exclusively, so that permissions cannot change during a change. Then come records by their ids,
--- names, slugs and counters; only changes that share the second lock can wait for each other there.
+-- names and slugs; only changes that share the second lock can wait for each other there.
 --
 -- A request that comes too late is refused. It is looked at behind the request's own lock, so once its time is over,
 -- the next attempt knows that an earlier one is done or never will be.

@@ -24,7 +24,9 @@ export function list({ order, include, search, ids, permission }: Filters<typeof
         left join (
           select role_id, count(*) as permissions from role_permissions group by role_id
         ) as granted on role_id = id
-        left join counters on subject = 'users of role' and scope = id
+        left join (
+          select scope, sum(total)::bigint as total from counters where subject = 'users of role' group by scope
+        ) as counted on scope = id
       order by ${by}
     `,
   };

@@ -55,7 +55,9 @@ export async function rowsOf(sql: Sql): Promise<Rows> {
 export async function contents(sql: Sql) {
   const [rows, counters] = await Promise.all([
     rowsOf(sql),
-    sql`select to_jsonb(counters) as row from counters where total <> 0 order by 1`,
+    sql`
+      select subject, scope, sum(total) as total from counters group by subject, scope having sum(total) <> 0 order by 1, 2
+    `,
   ]);
   return { ...withoutVersions(rows), counters };
 }

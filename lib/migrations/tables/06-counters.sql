@@ -1,11 +1,15 @@
 -- Exact numbers of rows, kept beside the rows by statement-level triggers: counting on every request would make lists
--- slower as the catalogue grows. Rows are touched in one order, so that concurrent writers queue and never deadlock.
+-- slower as the catalogue grows. A number is the sum of its parts. A transaction adds to a part that no other one is
+-- writing, or begins a new one, so writers never wait for one another here, nor deadlock. There are as many parts as
+-- there were writers at once.
 create table counters (
+  id bigint generated always as identity primary key,
   subject text not null,
   scope bigint not null,
-  total bigint not null,
-  primary key (subject, scope)
+  total bigint not null
 );
+
+create index counters_by_subject on counters (subject, scope);
 
 -- Keeps counters of a table's rows: `counted` is a list of (subject, scope), expressions over the columns of a row. A row
 -- without a subject does not count. Each event has a function of its own, since not every one has both transition tables.
@@ -23,14 +27,28 @@ create procedure count_rows(counted_table text, counted text, events text[]) lan
           create function %s returns trigger language plpgsql as $$
             begin
               %s
-              insert into counters as current (subject, scope, total)
-              select counted.subject, counted.scope, sum(change)
-              from (%s) as row cross join lateral (values %s) as counted (subject, scope)
-              where counted.subject is not null
-              group by counted.subject, counted.scope
-              having sum(change) <> 0
-              order by counted.subject, counted.scope
-              on conflict (subject, scope) do update set total = current.total + excluded.total;
+              with change as (
+                select counted.subject, counted.scope, sum(number) as number
+                from (%s) as row cross join lateral (values %s) as counted (subject, scope)
+                where counted.subject is not null
+                group by counted.subject, counted.scope
+                having sum(number) <> 0
+              ), unlocked as (
+                select change.*, part.id
+                from
+                  change
+                  left join lateral (
+                    select id
+                    from counters
+                    where counters.subject = change.subject and counters.scope = change.scope
+                    limit 1
+                    for update skip locked
+                  ) as part on true
+              ), updated as (
+                update counters set total = total + number from unlocked where counters.id = unlocked.id
+              )
+              insert into counters (subject, scope, total)
+              select subject, scope, number from unlocked where id is null;
               return null;
             end
           $$
@@ -48,8 +66,8 @@ create procedure count_rows(counted_table text, counted text, events text[]) lan
         ) end,
         concat_ws(
           ' union all ',
-          case when event <> 'delete' then 'select 1 as change, * from added' end,
-          case when event <> 'insert' then 'select -1 as change, * from removed' end
+          case when event <> 'delete' then 'select 1 as number, * from added' end,
+          case when event <> 'insert' then 'select -1 as number, * from removed' end
         ),
         counted
       );

@@ -32,8 +32,12 @@ from
                     from role_permissions
                     group by role_id
                   ) as granted on role_id = id
-                  left join counters on subject = 'users of role'
-                  and scope = id
+                  left join (
+                    select scope, sum(total)::bigint as total
+                    from counters
+                    where subject = 'users of role'
+                    group by scope
+                  ) as counted on scope = id
                 order by key asc, id asc
               ) as item
           ) as result
@@ -101,8 +105,12 @@ from
                             from role_permissions
                             group by role_id
                           ) as granted on role_id = id
-                          left join counters on subject = 'users of role'
-                          and scope = id
+                          left join (
+                            select scope, sum(total)::bigint as total
+                            from counters
+                            where subject = 'users of role'
+                            group by scope
+                          ) as counted on scope = id
                         order by key asc, id asc
                       ) as item
                   ),
