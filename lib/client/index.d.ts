@@ -131,6 +131,11 @@ export interface Invalid<Field extends string> {
   fields: InvalidField<Field>[];
 }
 
+/** A form with fields that are missing or invalid. */
+export interface InvalidForm<Field extends string> extends Omit<Invalid<Field>, "data"> {
+  data: string;
+}
+
 /** What is wrong with a parameter. */
 export interface InvalidField<Field extends string = string> {
   name: Field;
@@ -207,30 +212,25 @@ export interface EditOptions<Data> extends CallOptions {
   onto?: Opened<Data> | undefined;
 }
 
-/** What has become of an edit. */
-export type EditResult<Data, Form, Taken, Refused> =
-  | { status: "saved" }
+/** What has become of an edit: unless it is saved, `error` is what the service has answered. */
+export type EditResult<Data, Form, Failed> =
+  | { status: "saved"; error?: undefined }
   /** Another user has changed the record meanwhile, and this edit changed nothing. `current` is what is there now. */
-  | { status: "conflict"; current: Opened<Data> }
+  | { status: "conflict"; error: Extract<Failed, { code: 412 }>; current: Opened<Data> }
   /** Another record has this name. */
-  | { status: "taken"; message: Taken }
-  /** `field` is the form's. */
-  | { status: "invalid"; field: keyof Form | undefined; message: string }
+  | { status: "taken"; error: Extract<Failed, { code: 409 }> }
+  /** Fields are named as in the form. */
+  | { status: "invalid"; error: InvalidForm<keyof Form & string> }
   /** Anything else: no session, no permission, no such record, no service. */
-  | { status: "refused"; error: Refused };
+  | { status: "refused"; error: Exclude<Failed, { code: 400 | 409 | 412 }> };
 
 /** What has become of the edit that this path makes. */
-type Edited<Path extends keyof Posts, Data, Form> = EditResult<
-  Data,
-  Form,
-  Extract<Posts[Path]["errors"], { code: 409 }>["data"],
-  Exclude<Posts[Path]["errors"], { code: 400 | 409 | 412 }>
->;
+type Edited<Path extends keyof Posts, Data, Form> = EditResult<Data, Form, Posts[Path]["errors"]>;
 
 /** What has become of an upload. */
 export type UploadResult<Data> =
   /** `opened` is the record with its new image: what a form that is open is saved from. */
-  | { status: "saved"; opened: Opened<Data> }
+  | { status: "saved"; error?: undefined; opened: Opened<Data> }
   | { status: "refused"; error: Posts["/admin-contributors/update-avatar/{id}"]["errors"] };
 
 /** The paths of lists that have pages, and the records of one. */

@@ -101,15 +101,12 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     const change = { ...options, path: { id: opened.data.id }, ...content, headers };
     const { error } = await call("POST", `${resource}/edit/{id}`, change);
     if (!error) return { status: "saved" };
-    if (error.code === 409) return { status: "taken", message: error.data };
-    if (error.code === 400) {
-      const field = error.field?.replace(/^(added|removed|modified)_/, "");
-      return { status: "invalid", field, message: error.data };
-    }
+    if (error.code === 409) return { status: "taken", error };
+    if (error.code === 400) return { status: "invalid", error: errorOfForm(error) };
     if (error.code !== 412) return { status: "refused", error };
     const now = await reopen(resource, opened, options);
     if (now.error) return { status: "refused", error: now.error };
-    return { status: "conflict", current: { data: now.data, version: now.version } };
+    return { status: "conflict", error, current: { data: now.data, version: now.version } };
   }
 
   /** Sets an avatar, and opens the record again: if nothing else has changed, a form that is open is no conflict. */
@@ -255,6 +252,15 @@ function errorOf({ status, headers }, text) {
   if (status !== 400) return { code: status, data };
   const fields = fieldsIn(headers.get("Invalid-Parameters") ?? "");
   return { code: status, data, field: fields[0]?.name, fields };
+}
+
+/** The error with the names of the form's fields. */
+function errorOfForm(error) {
+  const fields = error.fields.map((field) => ({
+    ...field,
+    name: field.name.replace(/^(added|removed|modified)_/, ""),
+  }));
+  return { ...error, field: fields[0]?.name, fields };
 }
 
 /** What the service says of each parameter, in a list of structured fields (RFC 9651): `name;reason="missing", …`. */

@@ -111,11 +111,9 @@ export const dataProvider = {
   /** Sends only what the form has changed, for the version that it was opened with. */
   async update(name: string, { id, data, previousData }: { id: Id; data: Any; previousData: Any }): Promise<Any> {
     const result = await resourceOf(name).edit({ data: previousData, version: tagOf(previousData) }, data);
-    if (result.status === "saved") return { data: await read(name, id) };
     if (result.status === "conflict") throw failure(412, "Another user has changed the record: open it again");
-    if (result.status === "taken") throw failure(409, result.message);
-    if (result.status === "refused") throw failure(result.error.code, result.error.data);
-    throw failure(400, result.message, result.field && { [result.field]: result.message });
+    ok(result);
+    return { data: await read(name, id) };
   },
 
   async updateMany(name: string, { ids, data }: { ids: Id[]; data: Any }): Promise<Any> {

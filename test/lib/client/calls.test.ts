@@ -409,20 +409,25 @@ const others = Response.json({ id: 7, gender: "female" }, { headers: { ETag: '"2
 
 const endings: [what: string, form: ContributorForm, responses: Response[], result: object][] = [
   ["saved", { gender: "" }, [empty(200)], { status: "saved" }],
-  ["a conflict", { gender: "" }, [empty(412), others], { status: "conflict", current: { version: '"2"' } }],
+  [
+    "a conflict",
+    { gender: "" },
+    [empty(412), others],
+    { status: "conflict", error: { code: 412 }, current: { version: '"2"' } },
+  ],
   ["refused if another user has deleted it", { gender: "" }, [empty(412), empty(404)], { error: { code: 404 } }],
-  ["taken", { first_name: "A" }, [failing(409, "Taken")], { status: "taken", message: "Taken" }],
+  ["taken", { first_name: "A" }, [failing(409, "Taken")], { status: "taken", error: { data: "Taken" } }],
   [
     "invalid by its list",
     { aliases: ["?"] },
     [failing(400, "Invalid parameter: added_aliases", 'added_aliases;reason="invalid"')],
-    { field: "aliases" },
+    { status: "invalid", error: { field: "aliases", fields: [{ name: "aliases", reason: "invalid" }] } },
   ],
   [
     "invalid without its name",
     { first_name: " " },
     [failing(400, "Required parameters missing", 'first_name;reason="missing"')],
-    { status: "invalid", field: "first_name" },
+    { status: "invalid", error: { field: "first_name", data: "Required parameters missing" } },
   ],
   ["refused without a session", { gender: "" }, [empty(401)], { status: "refused", error: { code: 401 } }],
 ];

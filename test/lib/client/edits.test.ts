@@ -241,7 +241,7 @@ it("An edit of a role is a conflict after another one, and then made to it", asy
 
   const form = { ...before.data, description: "Mine", permissions: [] };
   const current = await openRole();
-  expect(await mine.editRole(before, form)).toEqual({ status: "conflict", current });
+  expect(await mine.editRole(before, form)).toMatchObject({ status: "conflict", error: { code: 412 }, current });
   expect(await mine.editRole(before, form, { onto: current })).toEqual({ status: "saved" });
 
   expect((await openRole()).data).toMatchObject({ name: "Theirs", description: "Mine", permissions: [] });
