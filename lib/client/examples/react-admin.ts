@@ -1,118 +1,93 @@
 /*
  * react-admin's providers: <Admin dataProvider={dataProvider} authProvider={authProvider}> with the resources
- * `contributors`, `users` and `roles`. A record has its version, a number, beside its fields.
+ * `contributors`, `users`, `roles` and `permissions`. Lists sort by the words of the service's `order`, such as
+ * `changed`. Beside its fields, each record has the version in which it was read.
  */
 import { type AnyFailure, createClient } from "colophon-client";
 
 const service = "http://localhost:3000";
-const colophon = createClient(service);
 /** The website whose contributors the panel edits. */
 const client = 1;
+/** Also for what react-admin does not know: edit locks and avatars. */
+export const colophon = createClient(service);
+
+/** What the requests of each resource ask for, and what saves a form. */
+const resources = {
+  contributors: {
+    listed: { client, include: "type,public,version" },
+    read: { include: "type,public", lock: "none" },
+    added: { client },
+    edit: colophon.editContributor,
+  },
+  users: { listed: { include: "version" }, read: { lock: "none" }, edit: colophon.editUser },
+  roles: { listed: { include: "version" }, edit: colophon.editRole },
+  permissions: { listed: { include: "version" }, edit: colophon.editPermission },
+} as const;
 
 // biome-ignore lint/suspicious/noExplicitAny: react-admin leaves the types of records to its callers
 type Any = any;
 type Id = number | string;
+type Name = keyof typeof resources;
 type Sort = { field: string; order: "ASC" | "DESC" };
 type ListParams = { pagination?: { page: number; perPage: number }; sort?: Sort; filter?: Any };
-type Versioned = { path: { id: number }; headers?: Record<string, string> };
 
-/** An error as react-admin shows it: each field of the form that is wrong has its reason. */
-function failure(status: number, message: string, errors: Record<string, string> = {}): Error {
-  return Object.assign(new Error(message), { status, body: { errors } });
-}
+const resourceOf = (name: string): { listed: object; read?: object; added?: object; edit: Any } =>
+  resources[name as Name];
+const pathOf = (name: string) => `/admin-${name as Name}` as const;
 
-/** What a call has resolved to, unless that is an error. */
-function ok<Result extends { error?: AnyFailure | undefined }>(result: Result): Extract<Result, { error?: undefined }> {
-  if (!isFailed(result)) return result as Extract<Result, { error?: undefined }>;
+/** What a call has come to, or an error as react-admin shows it: with the reason for each field of the form. */
+function ok<Result extends { error?: AnyFailure | undefined }>(result: Result) {
+  if (!result.error) return result as Extract<Result, { error?: undefined }>;
   const { code, data, fields = [] } = result.error;
-  throw failure(code, data, Object.fromEntries(fields.map(({ name, reason }) => [name, reason])));
+  const message = code === 412 ? "Another user has changed the record: open it again" : data;
+  const errors = Object.fromEntries(fields.map(({ name, reason }) => [name, reason]));
+  throw Object.assign(new Error(message), { status: code, body: { errors } });
 }
-const isFailed = (result: { error?: AnyFailure | undefined }): result is { error: AnyFailure } => !!result.error;
 
-const resources = {
-  contributors: {
-    async list(query: Any, { field, order }: Sort) {
-      const by = `${field === "last_name" ? "sort-name" : "name"}-${order === "ASC" ? "asc" : "desc"}` as const;
-      const options = { query: { client, include: "type,public,version", order: by, ...query } } as const;
-      const { contributors, max } = ok(await colophon.GET("/admin-contributors", options)).data;
-      return { data: contributors, total: max };
-    },
-    open: (id: number) =>
-      colophon.GET("/admin-contributors/id/{id}", { path: { id }, query: { include: "type,public", lock: "none" } }),
-    add: (body: Any) => colophon.POST("/admin-contributors/add", { query: { client }, body }),
-    edit: (opened: Any, form: Any) => colophon.editContributor(opened, form),
-    remove: (options: Versioned) => colophon.DELETE("/admin-contributors/delete/{id}", options),
-  },
-  users: {
-    async list(query: Any, { field, order }: Sort) {
-      const by = `${field === "registered" ? "registered" : "name"}-${order === "ASC" ? "asc" : "desc"}` as const;
-      const { users, max } = ok(
-        await colophon.GET("/admin-users", { query: { include: "version", order: by, ...query } }),
-      ).data;
-      return { data: users, total: max };
-    },
-    open: (id: number) => colophon.GET("/admin-users/id/{id}", { path: { id }, query: { lock: "none" } }),
-    add: undefined,
-    edit: (opened: Any, form: Any) => colophon.editUser(opened, form),
-    remove: (options: Versioned) => colophon.DELETE("/admin-users/delete/{id}", options),
-  },
-  roles: {
-    async list({ ids }: Any) {
-      const { data } = ok(await colophon.GET("/admin-roles", { query: { include: "version", ...(ids && { ids }) } }));
-      return { data, total: data.length };
-    },
-    open: (id: number) => colophon.GET("/admin-roles/id/{id}", { path: { id } }),
-    add: (body: Any) => colophon.POST("/admin-roles/add", { body }),
-    edit: (opened: Any, form: Any) => colophon.editRole(opened, form),
-    remove: (options: Versioned) => colophon.DELETE("/admin-roles/delete/{id}", options),
-  },
-};
-
-function resourceOf(name: string) {
-  if (name === "contributors" || name === "users" || name === "roles") return resources[name];
-  throw new TypeError(`There is no resource ${name}`);
+async function list(name: string, query: Any): Promise<Any> {
+  const { data } = ok(await colophon.GET(pathOf(name), { query: { ...resourceOf(name).listed, ...query } }));
+  const { [name]: records = data, max } = data as Any;
+  const versioned = records.map((each: Any) => ({ ...each, version: `"${each.version}"` }));
+  if (max !== undefined) return { data: versioned, total: max };
+  // Roles and permissions are not counted.
+  return {
+    data: versioned,
+    pageInfo: { hasPreviousPage: query.offset > 0, hasNextPage: records.length === query.limit },
+  };
 }
 
 async function read(name: string, id: Id): Promise<Any> {
-  const { data, version } = ok(await resourceOf(name).open(Number(id)));
-  return { ...data, version: Number(/\d+/.exec(version)?.[0]) };
+  const options = { path: { id: Number(id) }, query: resourceOf(name).read };
+  const { data, version } = ok(await colophon.GET(`${pathOf(name)}/id/{id}`, options));
+  return { ...data, version };
 }
 
-/** A record's version as `If-Match` takes it. */
-const tagOf = ({ version }: Any) => `"${version}"`;
-
 export const dataProvider = {
-  async getList(
-    name: string,
-    { pagination, sort = { field: "id", order: "ASC" }, filter = {} }: ListParams,
-  ): Promise<Any> {
-    const { page = 1, perPage = 100 } = pagination ?? {};
-    return await resourceOf(name).list({ limit: perPage, offset: (page - 1) * perPage, ...filter }, sort);
+  getList(name: string, { pagination, sort, filter }: ListParams): Promise<Any> {
+    const { page, perPage } = pagination ?? { page: 1, perPage: 100 };
+    const order = sort && `${sort.field}-${sort.order.toLowerCase()}`;
+    return list(name, { limit: perPage, offset: (page - 1) * perPage, order, ...filter });
   },
 
   getOne: async (name: string, { id }: { id: Id }): Promise<Any> => ({ data: await read(name, id) }),
 
   /** What others refer to; a filter of the list has the name of the reference, such as `role` of users. */
   getManyReference: (name: string, { target, id, ...params }: ListParams & { target: string; id: Id }): Promise<Any> =>
-    dataProvider.getList(name, { ...params, filter: { ...params.filter, [target]: Number(id) } }),
+    dataProvider.getList(name, { ...params, filter: { ...params.filter, [target]: id } }),
 
-  /** In one request; react-admin sorts the records itself. */
-  async getMany(name: string, { ids }: { ids: Id[] }): Promise<Any> {
-    const { data } = await resourceOf(name).list({ ids: ids.join() }, { field: "id", order: "ASC" });
-    return { data };
-  },
+  /** In one request, for up to 200. */
+  getMany: (name: string, { ids }: { ids: Id[] }): Promise<Any> => list(name, { ids: ids.join() }),
 
+  /** Users sign up by themselves. */
   async create(name: string, { data }: { data: Any }): Promise<Any> {
-    const { add } = resourceOf(name);
-    if (!add) throw failure(405, `${name} sign up by themselves`);
-    return { data: await read(name, ok(await add(data)).created) };
+    const options = { body: data, query: resourceOf(name).added };
+    const { created } = ok(await colophon.POST(`${pathOf(name) as "/admin-roles"}/add`, options));
+    return { data: await read(name, created) };
   },
 
   /** Sends only what the form has changed, for the version that it was opened with. */
   async update(name: string, { id, data, previousData }: { id: Id; data: Any; previousData: Any }): Promise<Any> {
-    const result = await resourceOf(name).edit({ data: previousData, version: tagOf(previousData) }, data);
-    if (result.status === "conflict") throw failure(412, "Another user has changed the record: open it again");
-    ok(result);
+    ok(await resourceOf(name).edit({ data: previousData, version: previousData.version }, data));
     return { data: await read(name, id) };
   },
 
@@ -123,8 +98,8 @@ export const dataProvider = {
 
   /** Deletes the version that was shown, if react-admin passes it on. */
   async delete(name: string, { id, previousData }: { id: Id; previousData?: Any }): Promise<Any> {
-    const headers = previousData?.version && { headers: { "If-Match": tagOf(previousData) } };
-    ok(await resourceOf(name).remove({ path: { id: Number(id) }, ...headers }));
+    const headers = previousData && { "If-Match": previousData.version };
+    ok(await colophon.DELETE(`${pathOf(name)}/delete/{id}`, { path: { id: Number(id) }, headers }));
     return { data: previousData ?? { id } };
   },
 
@@ -134,25 +109,28 @@ export const dataProvider = {
   },
 };
 
-const verbs: Record<string, string> = { list: "view", show: "view", edit: "edit", create: "add", delete: "delete" };
+/** A page of the service signs users in, and leads back to the panel. */
+const signIn = () => `${service}/sign-in?to=${encodeURIComponent(location.href)}`;
+
+async function session() {
+  const signedIn = await colophon.session();
+  if (!signedIn) throw Object.assign(new Error("Please sign in"), { status: 401, redirectTo: signIn() });
+  return signedIn;
+}
+
+const verbs: Record<string, string> = { list: "view", show: "view", create: "add" };
 
 export const authProvider = {
-  login: async () => location.assign(`${service}/sign-in?to=${encodeURIComponent(location.pathname)}`),
+  login: async () => location.assign(signIn()),
   logout: async () => void (await colophon.POST("/sign-out")),
-  async checkAuth(): Promise<void> {
-    if (!(await colophon.session())) throw failure(401, "Please sign in");
-  },
-  async checkError({ status }: { status?: number }): Promise<void> {
-    if (status === 401) throw failure(401, "Please sign in");
-  },
+  checkAuth: async () => void (await session()),
+  checkError: async ({ status }: { status?: number }) => void (status === 401 && (await session())),
   async getIdentity() {
-    const { user } = (await colophon.session()) ?? {};
-    if (!user) throw failure(401, "Please sign in");
-    return { id: user.id, fullName: user.username, ...(user.profile_image ? { avatar: user.profile_image } : {}) };
+    const { user } = await session();
+    return { id: user.id, fullName: user.username, ...(user.profile_image && { avatar: user.profile_image }) };
   },
-  getPermissions: async () => (await colophon.session())?.permissions ?? [],
-  async canAccess({ action, resource }: { action: string; resource: string }): Promise<boolean> {
-    const permissions: readonly string[] = (await colophon.session())?.permissions ?? [];
+  async canAccess({ action, resource }: { action: string; resource: string }) {
+    const permissions: readonly string[] = (await session()).permissions;
     return permissions.includes(`${verbs[action] ?? action}-${resource}`);
   },
 };

@@ -9,18 +9,19 @@ import manifest from "../../../lib/client/package.json" with { type: "json" };
 import service from "../../../package.json" with { type: "json" };
 import { operations } from "../../contract/operations.ts";
 import { differenceBy } from "../../support/difference.ts";
+import { dataUrl, plain } from "../../support/pictures.ts";
 import { readmeExample } from "../../support/readme-examples.ts";
 import { useStack } from "../../support/stack.ts";
 
 /*
  * The package, and the examples of its README, those that it links to, and those of the guide and the document: they are
- * compiled, run, and compared with what they are to change. The panel runs in a browser (test/browser).
+ * compiled, run, and compared with what they are to change. react-admin's providers run in a browser (test/browser).
  */
 
 const root = join(import.meta.dirname, "../../..");
 const packageFolder = join(root, "lib/client");
 const run = promisify(execFile);
-const stack = useStack({ from: "demo" });
+const stack = useStack({ from: "demo", uploads: true });
 let project: string;
 /** The packages that are there after the client's installation. */
 let installed: readonly string[];
@@ -120,6 +121,20 @@ const nextPage = (slug: string) => render(`{ params: Promise.resolve({ slug: "${
 const astroPage = (slug: string) => render(`{ params: { slug: "${slug}" } }`);
 const osamuTezuka = /^<main><h1>Osamu Tezuka<\/h1><ul><li><b>Astro Boy<\/b> A robot boy/;
 
+const panel = (image: string) => `
+  console.log(await example.whoAmI());
+  const file = await (await fetch("${image}")).blob();
+  const id = await example.add("Machiko", "Hasegawa", file);
+  await example.list("hasegawa", 0);
+  const opened = await example.open(id);
+  console.log(await example.save(opened, { gender: "female" }));
+  console.log(await example.save(opened, { type: "artist" }));
+  console.log(await example.save(await example.open(id), { aliases: ["\\n"] }));
+  const { data } = await example.setAvatar(await example.open(id), file);
+  console.log(data.image !== opened.data.image, data.gender, data.type);
+  await (await example.open(id)).close();
+`;
+
 type Example = [file: string, driver: string, as: string, printed: RegExp, changes?: readonly unknown[]];
 const examples: readonly Example[] = [
   ["Website.ts", "", "nobody", /^\{ links: \[ '\/osamu-tezuka: Osamu Tezuka' \], pages: 1 \}\n7\n$/],
@@ -140,6 +155,21 @@ const examples: readonly Example[] = [
       "changes + admin-users/edit",
       'roles.name: "Auditor" -> "Reviewer"',
       expect.stringMatching(/^user_roles \+/),
+    ],
+  ],
+  [
+    "Panel.ts",
+    panel(dataUrl(await plain().png().toBuffer())),
+    "editor",
+    /^\{ name: 'editor', mayDelete: false \}\n\d+ Machiko is a draft of website 1\n1 of 1\n(Saved\n){2}Wrong aliases: Invalid parameter: added_aliases\ntrue female artist\n$/,
+    [
+      "changes + admin-contributors/add",
+      "changes + admin-contributors/edit",
+      "changes + admin-contributors/edit",
+      "changes + admin-contributors/update-avatar",
+      "changes + admin-contributors/update-avatar",
+      expect.stringMatching(/^contributors \+ .*"type":"artist","image":".*"gender":"female"/),
+      expect.stringMatching(/^images_to_remove \+/),
     ],
   ],
 ];
