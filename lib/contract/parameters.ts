@@ -123,8 +123,8 @@ export const recordOrders = ["id-asc", "id-desc", "changed-asc", "changed-desc"]
 export const contributorOrders = ["name-asc", "name-desc", "sort-name-asc", "sort-name-desc", ...recordOrders] as const;
 /** By what a list is filtered; no record has a text that is longer. */
 export const filter = z.optional(nonEmptyText);
-/** A letter of any script, or # for all that is none. */
-export const letterText = z.string().check(z.regex(/^(#|\p{L}\p{M}*)$/u), z.maxLength(nameLengthMax));
+/** A letter of any script, or # for all that is none. As in PostgreSQL, some numbers and signs are letters: 〇, 🅰. */
+export const letterText = z.string().check(z.regex(/^(#|\p{Alphabetic}\p{M}*)$/u), z.maxLength(nameLengthMax));
 export const letter = z.optional(letterText);
 /** Fields that a response has only on request, separated by commas. */
 export const include = <const Words extends readonly [string, ...string[]]>(...words: Words) =>

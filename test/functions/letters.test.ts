@@ -163,6 +163,21 @@ describe("GET /contributors/letters", () => {
   });
 });
 
+describe("A letter that GET /contributors/letters counts", () => {
+  it.each([
+    ["an ideograph for zero", "〇谷"],
+    ["an emoji that is a letter", "🅰BBA"],
+    ["a Runic golden number", "ᛮ"],
+    ["a vowel sign without its consonant", "ाकाश"],
+  ])("selects the contributors of both lists: %s", async (_, first_name) => {
+    await aContributor(stack.sql, { first_name });
+
+    const [counted] = (await stack.call("contributors/letters", { query: { client: 1 } })).body;
+
+    for (const list of Object.values(lists)) expect(await list({ letter: counted.letter })).toMatchObject({ max: 1 });
+  });
+});
+
 describe("GET /publishers/letters", () => {
   it("returns 200 with the publishers by the first letter of their names, as the list has them in any order", async () => {
     const house = async (name: string) => (await aPublisher(stack.sql, { name })).id;
