@@ -28,7 +28,7 @@ const kept = (word: string): string =>
     .replace(/[ÆŒÞ]/g, "AE")
     .replace(/[ØŁĐĦÐŦ]/g, "O")
     .replace(/[װױײ]/g, "וו")
-    .replace(/[٠-٩۰-۹]/g, "0")
+    .replace(/\p{Nd}/gu, "0")
     .replace(/[\p{P}\p{S}\p{Z}]/gu, "");
 
 const hasGram = (key: string): boolean => {

@@ -28,9 +28,10 @@ create function name_key(value text) returns text
 
 -- Names are searched by this key: compatibility forms and case are folded, accents of Latin, Greek and Cyrillic and
 -- points of Hebrew and Arabic are removed, and so are invisible characters; letters of the Arabic script that are typed
--- for one another are one letter, as are hiragana and katakana; ligatures of Yiddish are two letters, and digits of the
--- Arabic script are ours. Only letters, marks and digits remain, without blanks. A name that has none of these is its
--- own key. Vowels of Indic scripts and the voicing of kana are marks that remain.
+-- for one another are one letter, as are hiragana and katakana; ligatures of Yiddish are two letters, and so is the
+-- Armenian ew, whose capitals most people write as EV; digits of all scripts with which people count are ours. Only
+-- letters, marks and digits remain, without blanks. A name that has none of these is its own key. Vowels of Indic
+-- scripts and the voicing of kana are marks that remain.
 create function search_key(value text) returns text
   language plpgsql immutable strict parallel safe
   set search_path = public, pg_temp
@@ -60,10 +61,11 @@ create function search_key(value text) returns text
         folded = translate(casefold(folded collate pg_unicode_fast), 'øłđħıðŧ', 'oldhidt');
         folded = replace(replace(replace(folded, 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th');
         folded = replace(replace(replace(folded, 'װ', 'וו'), 'ױ', 'וי'), 'ײ', 'יי');
+        folded = replace(folded, 'եւ', 'եվ');
         if folded collate "C" ~ '[\u0600-\u06ff]' then
           folded = translate(
-            folded, U&'\0649\06CC\06D0\06A9\0629\06D5\06C1\06BE\06C0\06C2\06C3\0671٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹',
-            U&'\064A\064A\064A\0643\0647\0647\0647\0647\0647\0647\0647\062701234567890123456789'
+            folded, U&'\0649\06CC\06D0\06A9\0629\06D5\06C1\06BE\06C0\06C2\06C3\0671',
+            U&'\064A\064A\064A\0643\0647\0647\0647\0647\0647\0647\0647\0627'
           );
         end if;
         if folded collate "C" ~ '[\u3041-\u3096\u309d]' then
@@ -71,6 +73,15 @@ create function search_key(value text) returns text
             folded,
             'ぁあぃいぅうぇえぉおかきくけこさしすせそたちっつてとなにぬねのはひふへほまみむめもゃやゅゆょよらりるれろゎわゐゑをんゕゖゝ',
             'ァアィイゥウェエォオカキクケコサシスセソタチッツテトナニヌネノハヒフヘホマミムメモャヤュユョヨラリルレロヮワヰヱヲンヵヶヽ'
+          );
+        end if;
+        if folded collate pg_unicode_fast ~ '[[:digit:]]' then
+          folded = translate(
+            folded,
+            '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९০১২৩৪৫৬৭৮৯੦੧੨੩੪੫੬੭੮੯૦૧૨૩૪૫૬૭૮૯'
+            '୦୧୨୩୪୫୬୭୮୯௦௧௨௩௪௫௬௭௮௯౦౧౨౩౪౫౬౭౮౯೦೧೨೩೪೫೬೭೮೯൦൧൨൩൪൫൬൭൮൯๐๑๒๓๔๕๖๗๘๙'
+            '໐໑໒໓໔໕໖໗໘໙༠༡༢༣༤༥༦༧༨༩၀၁၂၃၄၅၆၇၈၉០១២៣៤៥៦៧៨៩᠐᠑᠒᠓᠔᠕᠖᠗᠘᠙',
+            repeat('0123456789', 17)
           );
         end if;
         folded = normalize(folded, nfkc);

@@ -24,6 +24,7 @@ describe("Names are sorted", () => {
     ["by words, the last name before its longer neighbours", ["Le, Zara", "Le Guin, Ursula K.", "Lea, Al", "Lee, Ang"]],
     ["by numbers as numbers", ["Zz 2", "Zz 10", "Zz 100", "Zz Top"]],
     ["by numbers of any length, zeros in front aside", ["7", "008", "9", "10", "1984", `1${"0".repeat(200)}`]],
+    ["by numbers in the digits of any script", ["भाग ३", "भाग २०", "ভাগ ২", "ভাগ ১০", "เล่ม ๙", "เล่ม ๑๐"]],
     ["without regard to signs in front", ["«Abe», Zoë", "Abel", "…Abf", "“Abg”"]],
     ["without regard to apostrophes, case and accents", ["O'Malley, A", "OMALLEY, B", "O’Malley, C", "Ómalley, D"]],
     ["with both kinds of kana together", ["てづか", "テヅカあ", "てづかい", "テヅカウ"]],
