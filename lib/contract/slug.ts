@@ -20,7 +20,7 @@ export function slugOf(names: readonly string[], fallback: string, disambiguatio
 
 /**
  * Chinese characters are left out: each has many readings, in several languages. Serbian Cyrillic has an official Latin
- * letter for each of its own; any-ascii takes Ђ apart instead.
+ * letter for each of its own; any-ascii takes Ђ apart instead. The point of the Catalan l·l is within a word.
  */
 const asciiOf = (text: string): string =>
   anyAscii(
@@ -29,6 +29,7 @@ const asciiOf = (text: string): string =>
       .normalize("NFKC")
       .replaceAll(/ \p{M}/gu, "'")
       .replaceAll(chinese, " ")
+      .replaceAll(/(?<=l)[·•‧](?=l)/gi, "")
       .replaceAll("Ђ", "Đ")
       .replaceAll("ђ", "đ")
       .replaceAll("&", " and "),

@@ -36,6 +36,11 @@ describe("A slug", () => {
   it.each([
     ["keeps a word together", ["Scott McCloud", "McFarlane", "1Q84"], ["scott-mccloud", "mcfarlane", "1q84"]],
     [
+      "keeps a Catalan word together at its double l",
+      ["Marcel·lí", "Marceŀlí", "GAL·LA", "Col•lecció", "Al · Lu"],
+      ["marcelli", "marcelli", "galla", "colleccio", "al-lu"],
+    ],
+    [
       "leaves out apostrophes of any kind",
       ["O'Malley", "O’Malley", "O`Malley", "O´Malley", "Oʻmalley", "O＇Malley", "L'Ouvre", "Жюль Верн"],
       [...Array.from({ length: 6 }, () => "omalley"), "louvre", "zhyul-vern"],
