@@ -38,7 +38,22 @@ const macrolanguages =
   "ak fat tw|ar aeb arq ars ary arz shu|chm mrj|cr crj crk crl crm csw|doi xnr|et vro|hmn hnj|iu ikt|ku ckb sdh|lv ltg|" +
   "ms id min|no nb nn|oj ojb ojc ojs ojw|qu qug|sq aln|zh gan hak hsn lzh nan wuu yue";
 
-const scripts = "Adlm Arab Beng Cyrl Deva Guru Hans Hant Hebr Jpan Kore Latn Mong Mtei Nkoo Olck Orkh Telu Tfng Vaii";
+/** Scripts of ISO 15924 that have a name in English. */
+const scripts =
+  "Adlm Afak Aghb Arab Aran Armi Armn Avst Bali Bamu Bass Batk Beng Berf Bhks Blis Bopo Brah Brai Bugi Buhd Cakm " +
+  "Cans Cari Cher Chrs Cirt Copt Cpmn Cprt Cyrl Cyrs Deva Diak Dogr Dsrt Dupl Egyd Egyh Egyp Elba Elym Ethi Gara " +
+  "Geok Geor Glag Gong Gonm Goth Gran Grek Gujr Gukh Guru Hanb Hang Hani Hano Hans Hant Hatr Hebr Hira Hluw Hmng " +
+  "Hmnp Hrkt Hung Inds Ital Java Jpan Jurc Kali Kana Khar Khmr Khoj Kits Knda Kore Kpel Krai Kthi Lana Laoo Latf " +
+  "Latg Latn Lepc Limb Lina Linb Lisu Lyci Lydi Mahj Maka Mand Mani Marc Maya Medf Mend Merc Mero Mlym Mong Mroo " +
+  "Mtei Mult Mymr Nagm Nand Narb Nbat Nkgb Nkoo Nshu Ogam Olck Onao Orkh Orya Osge Osma Ougr Palm Pauc Perm Phag " +
+  "Phli Phlp Phlv Phnx Plrd Prti Rjng Rohg Roro Runr Samr Sara Sarb Saur Sgnw Shaw Shrd Sidd Sidt Sind Sinh Sogd " +
+  "Sogo Sora Soyo Sund Sunu Sylo Syrc Syre Syrj Syrn Tagb Takr Tale Talu Taml Tang Tavt Tayo Telu Teng Tfng Tglg " +
+  "Thaa Tibt Tirh Tnsa Todr Tols Tutg Ugar Vaii Visp Vith Wara Wcho Wole Xpeo Xsux Yezi Yiii Zanb Zinh Zmth Zsye " +
+  "Zsym Zxxx Zyyy";
+
+/** Parts of the world by their numbers of UN M.49. */
+const continents =
+  "001 002 003 005 009 011 013 014 015 017 018 019 021 029 030 034 035 039 053 054 057 061 142 143 145 150 151 154 155 202 419";
 
 /** Other names of languages: English ones of ISO 639 and of old, and what speakers call them, where CLDR has another one. */
 const otherNames = `
@@ -70,7 +85,7 @@ ckb Sorani|سۆرانی; crh Crimean Turkish; egy Egyptian; fil Tagalog|Pilipino
 gsw Alemannic|Alsatian|Schweizerdeutsch|Schwyzerdütsch; hmn Mong; kaa Karakalpak; kac Jingpho; lah Lahnda; lus Lushai;
 mic Mi'kmaq|Micmac; mul Multilingual; mus Creek; naq Khoekhoe; nds Low Saxon|Plattdeutsch|Platt; new Nepal Bhasa|Newar;
 nso Pedi|Sepedi; nwc Classical Nepal Bhasa|Old Newari; pam Kapampangan; pro Old Occitan; rup Arumanian|Macedo-Romanian;
-sog Sogdian; tkl Tokelauan; tlh tlhIngan Hol; wal Wolaitta; xal Oirat; yue Yue|Yue Chinese|廣東話|广东话;
+sog Sogdian; tkl Tokelauan; tlh tlhIngan Hol; wal Wolaitta; xal Oirat; yue Yue|Yue Chinese|粤语|廣東話|广东话;
 zbl Blissymbolics|Bliss; zxx Not applicable; zza Dimili|Dimli|Kirdki|Zazaki`;
 
 /** The English name of the language that a text names; a name that is not known stays as it is. */
@@ -216,6 +231,6 @@ function tagInParts(text: string, byName: ReadonlyMap<string, string>): string |
 function partsByName(): ReadonlyMap<string, string> {
   const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
   const regions = letters.flatMap((first) => letters.map((second) => first + second));
-  const all = [...scripts.split(" "), ...regions, "001", "150", "419"];
+  const all = [...scripts.split(" "), ...regions, ...continents.split(" ")];
   return new Map(all.reverse().map((part) => [keyOf(nameOf(`ja-${part}`).slice("Japanese (".length, -1)), part]));
 }

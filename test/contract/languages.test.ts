@@ -37,7 +37,7 @@ describe("A language", () => {
     },
     { name: "Serbian (Latin)", code: "sr-Latn", texts: ["sr-Latn", "srp_Latn_RS", "sr-latn", "serbian (latin)"] },
     { name: "Hebrew", code: "he", texts: ["iw", "heb", "עברית"] },
-    { name: "Cantonese", code: "yue", texts: ["yue", "zh-yue"] },
+    { name: "Cantonese", code: "yue", texts: ["yue", "zh-yue", "粤语"] },
     { name: "Ga", code: "gaa", texts: ["gaa", "Ga"] },
     { name: "Oji-Cree", code: "ojs", texts: ["ojs", "Oji-Cree"] },
     { name: "Indonesian", code: "id", texts: ["Bahasa Indonesia", "bahasa indonesia", "ind", "in"] },
@@ -55,6 +55,9 @@ describe("A language", () => {
     },
     { name: "Swiss High German", code: "de-CH", texts: ["de-CH", "Deutsch (Schweiz)", "German (Switzerland)"] },
     { name: "N’Ko", code: "nqo", texts: ["N'Ko", "Nʼko"] },
+    { name: "Japanese (Hiragana)", code: "ja-Hira", texts: ["ja-Hira", "jpn_Hira_JP", "Japanese (Hiragana)"] },
+    { name: "Irish (Gaelic Latin)", code: "ga-Latg", texts: ["ga-Latg", "gle-Latg-IE"] },
+    { name: "English (Africa)", code: "en-002", texts: ["en-002"] },
   ])("is stored as $name, with the tag $code", ({ name, code, texts }) => {
     for (const text of texts) {
       expect(language(text), text).toBe(name);
