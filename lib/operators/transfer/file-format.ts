@@ -11,7 +11,9 @@ export function otherFormat(beginning: Buffer): string | undefined {
   const text = beginning.toString("utf8", 0, beginningBytes);
   if (text.startsWith("\ufeff")) return `The file begins with a byte-order mark. ${asUtf8}`;
   if (/^\s*\[/.test(text)) return `The file is a JSON array. ${asLines}, as by jq -c '.[]'`;
+  if (/^\s*\{\s*\n/.test(text)) return `The file has records of several lines. ${asLines}, as by jq -c .`;
   if (/^\s*[^\s{][^\n]*[,;\t]/.test(text)) return `The file is CSV, or another table. ${asLines}`;
+  if (/\S.*\n/.test(text) && !/^\s*\{/m.test(text)) return `The file is text or an archive, and no JSON. ${asLines}`;
   return undefined;
 }
 
