@@ -36,6 +36,7 @@ function writeRecords(record: LineTable): string {
   const isOfClients = columns.some(({ name }) => name === "client_id");
   const said = namesOf(columns).filter((name) => name !== "id" && name !== "slug");
   const written = ["id", ...(isOfClients ? ["external_id", "slug", "alias_keys"] : []), ...said];
+  const derived = withoutDerived(columns);
   const isPublished = said.includes("public") ? "new.public and old.public is not true" : "false";
   return `
 -- Adds and edits ${table}, in the order of their lines: a later line may take what an earlier one gives up.
@@ -61,7 +62,7 @@ create function write_${table}(lines import_line[], records jsonb) returns setof
           ${isOfClients ? `${newRecord(record)} || ` : ""}object || jsonb_build_object(
             ${["'id', line.id", ...(isOfClients ? [clientOf] : [])].join(",\n            ")}
           )
-        ) as record
+        ) as ${derived === "" ? "record" : `said${derived}`}
       where record is distinct from current
       order by number
       on conflict (id) do update
@@ -79,6 +80,21 @@ ${lists.length > 0 ? replacedLists(record) : ""}    return query select * from u
   end
 $$;
 `;
+}
+
+/** A value that follows from other columns is stored as null, so that it still follows after a change of these. */
+function withoutDerived(columns: readonly Column[]): string {
+  const [column, ...others] = columns.filter(({ derived }) => derived !== undefined);
+  if (column === undefined) return "";
+  if (others.length > 0) throw new TypeError("An import writes at most one derived column of a table");
+  return `
+        cross join lateral jsonb_populate_record(
+          said,
+          case
+            when said.${column.name} = ${column.derived}
+            then jsonb_build_object('${column.name}', null)
+          end
+        ) as record`;
 }
 
 /** A record stays its client's if the line does not say any. */

@@ -580,6 +580,13 @@ create function write_contributors(lines import_line[], records jsonb) returns s
               else (current).client_id
             end
           )
+        ) as said
+        cross join lateral jsonb_populate_record(
+          said,
+          case
+            when said.sort_name = default_sort_name(first_name, last_name)
+            then jsonb_build_object('sort_name', null)
+          end
         ) as record
       where record is distinct from current
       order by number

@@ -10,6 +10,8 @@ export interface Column {
   readonly parent: string | undefined;
   /** What a line means that leaves the field out; undefined: no line does. */
   readonly empty: unknown;
+  /** In SQL, the value for which null is stored, since it follows from other columns. */
+  readonly derived?: string | undefined;
 }
 
 /** A list of a line, whose elements are rows of a table. */

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { useHolder } from "../support/callers.ts";
 import { aContributor, aPublisher } from "../support/catalogue.ts";
 import { envelope, invalidParameter } from "../support/envelope.ts";
+import { operate } from "../support/operate.ts";
 import { useStack } from "../support/stack.ts";
 
 const stack = useStack();
@@ -130,6 +131,35 @@ describe("A sort name", () => {
     await edit(id, { sort_name: "Gogh" });
     expect(await edit(id, { first_name: "Theo" }, "application/json")).toEqual(updated);
     expect(await shown(id)).toBe("Theo");
+  });
+});
+
+describe("A sort name in a line of an import", () => {
+  const person = { kind: "contributor", externalId: "shota", first_name: "შოთა", last_name: "რუსთაველი" };
+  const importing = (fields: object) =>
+    operate(stack, "ops-import", { source: JSON.stringify({ ...person, ...fields }) });
+  const stored = () => stack.sql`select sort_name, version from contributors`;
+
+  it("means that it follows from the name, if it is the default", async () => {
+    await importing({ sort_name: "რუსთაველი, შოთა" });
+
+    expect(await stored()).toEqual([{ sort_name: null, version: 1 }]);
+  });
+
+  it("changes nothing the second time, if it is the default", async () => {
+    await importing({ sort_name: "რუსთაველი, შოთა" });
+
+    expect(await importing({ sort_name: "რუსთაველი, შოთა", gender: null })).toMatchObject({ unchanged: 1 });
+    expect(await stored()).toEqual([{ sort_name: null, version: 1 }]);
+  });
+
+  it("stays until a line empties it", async () => {
+    await importing({ sort_name: "Rustaveli" });
+    await importing({ first_name: "Shota" });
+    expect(await stored()).toEqual([{ sort_name: "Rustaveli", version: 2 }]);
+
+    await importing({ first_name: "Shota", sort_name: "" });
+    expect(await stored()).toEqual([{ sort_name: null, version: 3 }]);
   });
 });
 

@@ -12,6 +12,8 @@ export interface Field<Schema extends z.ZodMiniType = z.ZodMiniType> {
   readonly parent?: string;
   /** What null means. Without it the value cannot be null. */
   readonly empty?: unknown;
+  /** In SQL, the value for which null is stored, since it follows from other columns. */
+  readonly derived?: string;
   /** The fields of an object. */
   readonly fields?: Fields;
   /** The elements of a list, and where they are stored. */
@@ -102,11 +104,12 @@ export function list<Schema extends z.ZodMiniType>(
   };
 }
 
-const columnOf = (name: string | undefined, { column, parent, empty }: Field): Column => ({
+const columnOf = (name: string | undefined, { column, parent, empty, derived }: Field): Column => ({
   field: name,
   name: column ?? name ?? "",
   parent,
   empty,
+  derived,
 });
 
 const columnsOf = (fields: Fields): readonly Column[] =>

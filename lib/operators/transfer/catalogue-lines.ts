@@ -132,7 +132,7 @@ export const kinds = {
     first_name: optional(aName),
     last_name: orNull(aNameOrEmpty),
     disambiguation: or(aNameOrEmpty, ""),
-    sort_name: orNull(aNameOrEmpty),
+    sort_name: { ...orNull(aNameOrEmpty), derived: "default_sort_name(first_name, last_name)" },
     gender: orNull(aNameOrEmpty),
     type: orNull(aNameOrEmpty),
     image: orNull(imageKey),
