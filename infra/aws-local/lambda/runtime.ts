@@ -15,6 +15,7 @@ import {
   type Start,
   type ToRuntime,
 } from "./messages.ts";
+import { mapStackTraces } from "./source-maps.ts";
 import { isStreamingHandler, provideAwsLambda, ResponseStream, runtimeError } from "./stream.ts";
 
 type Handler = (event: unknown, ...rest: unknown[]) => unknown;
@@ -163,8 +164,7 @@ process.once("exit", sendAll);
 // Whoever imports node:http, as the SDK does where it is not https as on AWS, would load all of undici for these names.
 for (const name of ["CloseEvent", "MessageEvent", "WebSocket"])
   Reflect.deleteProperty(process.getBuiltinModule("node:http"), name);
-// Stack traces have the line numbers of the TypeScript files.
-process.setSourceMapsEnabled(true);
+mapStackTraces();
 provideAwsLambda();
 void serve();
 
