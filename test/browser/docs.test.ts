@@ -2,7 +2,7 @@ import { mkdtemp, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join } from "node:path";
 import type { Page } from "playwright-core";
-import { beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 import { docs } from "../../infra/local/pages/docs.ts";
 import { loopbackOrigins } from "../../infra/local/pages/origins.ts";
@@ -40,6 +40,11 @@ async function openPage(): Promise<void> {
   page.on("pageerror", ({ message }) => errors.push(message));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
 }
+
+// A page that stays open goes on drawing itself.
+afterEach(async () => {
+  for (const context of browser()?.contexts() ?? []) await context.close();
+});
 
 /** A section or an operation, which is named by its path. */
 const inSidebar = (name: string) =>
@@ -166,7 +171,6 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     await plain.getByRole("link", { name: "the OpenAPI document" }).waitFor();
     await plain.getByRole("link", { name: "the guide" }).click();
     await plain.getByText("## The first request").waitFor();
-    await context.close();
   });
 
   it("scrolls tables, and not the page, on a narrow screen, where nothing shows beside the control", async () => {
