@@ -36,13 +36,15 @@ class Administrator(Reader):
     """Requests may delete permissions, roles and users, or end sessions: then the next request is another user's."""
 
     token = None
+    may_have_lost = True
 
     def get(self, case, context):
-        if not holds_all_permissions(self.token):
+        if self.may_have_lost and not holds_all_permissions(self.token):
             username = f"administrator {uuid4()}"
             invoke("ops-migrate")
             invoke("ops-create-user", username=username, roles=["Administrator"])
             self.token = invoke("ops-issue-refresh-token", username=username, days=1)["refreshToken"]
+        self.may_have_lost = case.method != "GET" and "/admin-contributors/" not in case.path
         return self.token
 
 
