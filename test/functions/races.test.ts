@@ -9,7 +9,7 @@ import { type Reply, useStack } from "../support/stack.ts";
 
 const atOnce = 50;
 /** So many of them are in the database at the same time; fifty take longer to open than all races do to run. */
-const environments = 8;
+const environments = 4;
 const stack = useStack({ limits: { environments } });
 let administrator: Person;
 /** Another contributor, for relations. */

@@ -131,7 +131,7 @@ describe("A transaction", () => {
   });
 });
 describe("Whatever public response a write changes", () => {
-  const count = 3;
+  const count = 2;
   const steps = 12;
   let people: Entry[];
   let houses: Entry[];

@@ -98,7 +98,7 @@ it("Lines that are imported at once, in parts and one by one give the same table
         counts.refused += batch.length - accepted.length;
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
   expect(counts.imported).toBeGreaterThan(0);
   expect(counts.refused).toBeGreaterThan(0);

@@ -39,7 +39,7 @@ const stack = useUploads();
 const administrator = useAdministrator(stack);
 
 /** `COLOPHON_UNDO_CHANGES=2000` for more. */
-const count = Number(process.env.COLOPHON_UNDO_CHANGES ?? 200);
+const count = Number(process.env.COLOPHON_UNDO_CHANGES ?? 100);
 
 /** Some of few, so that changes meet. */
 const word = fc.constantFrom("Ada", "Bea", "Cy", "Dan", "Eve", "ÉVE", "漢");
