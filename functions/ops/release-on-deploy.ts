@@ -24,8 +24,8 @@ export async function handler(event: unknown): Promise<void> {
     const { RequestType, ResourceProperties, OldResourceProperties } = request;
     if (RequestType === "Delete" || !ResourceProperties) return {};
     const { Functions: functions, Release: release, Untried } = ResourceProperties;
-    const former = RequestType === "Update" ? OldResourceProperties?.Release : undefined;
-    const versions = await publishRelease({ lambda, functions, release, former, isUntried: Untried === "true", log });
+    const replaced = RequestType === "Update" ? OldResourceProperties?.Release : undefined;
+    const versions = await publishRelease({ lambda, functions, release, replaced, isUntried: Untried === "true", log });
     log({ release, versions, untried: Untried });
     return versions;
   });

@@ -34,10 +34,10 @@ const isVersioned = ({ table }: LineTable): boolean => table.startsWith("contrib
 function writeRecords(record: LineTable): string {
   const { table, columns, lists } = record;
   const isOfClients = columns.some(({ name }) => name === "client_id");
-  const said = namesOf(columns).filter((name) => name !== "id" && name !== "slug");
-  const written = ["id", ...(isOfClients ? ["external_id", "slug", "alias_keys"] : []), ...said];
+  const named = namesOf(columns).filter((name) => name !== "id" && name !== "slug");
+  const written = ["id", ...(isOfClients ? ["external_id", "slug", "alias_keys"] : []), ...named];
   const derived = withoutDerived(columns);
-  const isPublished = said.includes("public") ? "new.public and old.public is not true" : "false";
+  const isPublished = named.includes("public") ? "new.public and old.public is not true" : "false";
   return `
 -- Adds and edits ${table}, in the order of their lines: a later line may take what an earlier one gives up.
 create function write_${table}(lines import_line[], records jsonb) returns setof import_outcome
@@ -62,13 +62,13 @@ create function write_${table}(lines import_line[], records jsonb) returns setof
           ${isOfClients ? `${newRecord(record)} || ` : ""}object || jsonb_build_object(
             ${["'id', line.id", ...(isOfClients ? [clientOf] : [])].join(",\n            ")}
           )
-        ) as ${derived === "" ? "record" : `said${derived}`}
+        ) as ${derived === "" ? "record" : `named${derived}`}
       where record is distinct from current
       order by number
       on conflict (id) do update
       set
         ${wrapped([
-          ...said.map((name) => `${name} = excluded.${name}`),
+          ...named.map((name) => `${name} = excluded.${name}`),
           ...(isVersioned(record) ? ["version = stored.version + 1"] : []),
         ])}
       returning
@@ -89,9 +89,9 @@ function withoutDerived(columns: readonly Column[]): string {
   if (others.length > 0) throw new TypeError("An import writes at most one derived column of a table");
   return `
         cross join lateral jsonb_populate_record(
-          said,
+          named,
           case
-            when said.${column.name} = ${column.derived}
+            when named.${column.name} = ${column.derived}
             then jsonb_build_object('${column.name}', null)
           end
         ) as record`;
@@ -115,7 +115,7 @@ function newRecord({ columns, lists }: LineTable): string {
   const aliases = lists.find(({ table }) => table.endsWith("_aliases"));
   return `case when (current).id is null then '${JSON.stringify(empty)}' || jsonb_build_object(
             'external_id', object ->> 'id',
-            'slug', coalesce(said_slug(object ->> 'id'), made),
+            'slug', coalesce(named_slug(object ->> 'id'), made),
             'alias_keys', coalesce(
               (
                 select string_agg(search_key(element ->> '${aliases?.columns[0]?.name}'), chr(10) order by position)

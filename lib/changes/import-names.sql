@@ -15,8 +15,8 @@ create type import_outcome as (
   line bigint, table_name text, id bigint, operation text, client_id bigint, is_published boolean, reason text
 );
 
--- The slug that an external id says, as an export names a record without one; null if it says none.
-create function said_slug(external_id text) returns text language sql immutable as $$
+-- The slug that an external id names, as an export names a record without one; null if it names none.
+create function named_slug(external_id text) returns text language sql immutable as $$
   select substring(external_id from '^slug:([^/?#%\\]+)$')
 $$;
 
@@ -26,7 +26,7 @@ create function imported_records(lines import_line[], client bigint) returns jso
   begin
     return (
       with named as materialized (
-        select parent, name, said_slug(name) as slug, min(number) filter (where is_own) as line
+        select parent, name, named_slug(name) as slug, min(number) filter (where is_own) as line
         from
           unnest(lines)
           cross join lateral (

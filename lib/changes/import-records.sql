@@ -1,11 +1,11 @@
 -- The counts of an import with those of these lines: of each operation by table, of changed records by the client that
 -- they had (0 if they were shared), and of contributors that became public.
-create function import_counts(former jsonb, outcomes import_outcome[]) returns jsonb language sql immutable as $$
+create function import_counts(earlier jsonb, outcomes import_outcome[]) returns jsonb language sql immutable as $$
   select coalesce(jsonb_object_agg(name, total), '{}')
   from (
     select name, sum(number) as total
     from (
-      select key, cast(value as bigint) from jsonb_each_text(former)
+      select key, cast(value as bigint) from jsonb_each_text(earlier)
       union all
       select counted.name, 1
       from

@@ -228,7 +228,7 @@ create function write_publishers(lines import_line[], records jsonb) returns set
           current,
           case when (current).id is null then '{}' || jsonb_build_object(
             'external_id', object ->> 'id',
-            'slug', coalesce(said_slug(object ->> 'id'), made),
+            'slug', coalesce(named_slug(object ->> 'id'), made),
             'alias_keys', coalesce(
               (
                 select string_agg(search_key(element ->> 'title'), chr(10) order by position)
@@ -565,7 +565,7 @@ create function write_contributors(lines import_line[], records jsonb) returns s
           current,
           case when (current).id is null then '{"public":false,"disambiguation":""}' || jsonb_build_object(
             'external_id', object ->> 'id',
-            'slug', coalesce(said_slug(object ->> 'id'), made),
+            'slug', coalesce(named_slug(object ->> 'id'), made),
             'alias_keys', coalesce(
               (
                 select string_agg(search_key(element ->> 'name'), chr(10) order by position)
@@ -580,11 +580,11 @@ create function write_contributors(lines import_line[], records jsonb) returns s
               else (current).client_id
             end
           )
-        ) as said
+        ) as named
         cross join lateral jsonb_populate_record(
-          said,
+          named,
           case
-            when said.sort_name = default_sort_name(first_name, last_name)
+            when named.sort_name = default_sort_name(first_name, last_name)
             then jsonb_build_object('sort_name', null)
           end
         ) as record
@@ -1100,7 +1100,7 @@ create function write_series(lines import_line[], records jsonb) returns setof i
           current,
           case when (current).id is null then '{"type":"","origin":""}' || jsonb_build_object(
             'external_id', object ->> 'id',
-            'slug', coalesce(said_slug(object ->> 'id'), made),
+            'slug', coalesce(named_slug(object ->> 'id'), made),
             'alias_keys', coalesce(
               (
                 select string_agg(search_key(element ->> 'name'), chr(10) order by position)

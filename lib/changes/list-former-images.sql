@@ -1,6 +1,6 @@
 -- Lists the images that changes need if they are undone, before their objects are restored. Whoever deletes objects
 -- does that within a minute after they became due, or were claimed (claim-images.sql): `seconds` is how long to wait.
--- The call may be repeated, so it counts from a former one, too.
+-- The call may be repeated, so it counts from an earlier one, too.
 create function list_former_images(request request) returns outcome language plpgsql as $$
   declare
     keys text[] = former_images(ids(request.input -> 'changes'));

@@ -74,7 +74,7 @@ create function filled_fields(kept contributors, merged_ids bigint[]) returns js
       cross join lateral (
         values
           ('gender', gender), ('type', type), ('image', image),
-          ('external_id', case when said_slug(external_id) is null then external_id end)
+          ('external_id', case when named_slug(external_id) is null then external_id end)
       ) as field (name, value)
     where value is not null and to_jsonb(kept) ->> name is null
     order by name, position

@@ -347,7 +347,7 @@ create function rows_error(rows touched_row[], missing text[], lost text[], user
 $$;
 
 -- Why the database must not stay as it is when these rows are taken back, or null: what no constraint says.
-create function result_error(rows touched_row[], former_power bigint[]) returns text language sql stable as $$
+create function result_error(rows touched_row[], old_power bigint[]) returns text language sql stable as $$
   select coalesce(
     (
       select format('The slug %s would be that of contributors %s and %s', slug, contributors.id, contributor_id)
@@ -356,7 +356,7 @@ create function result_error(rows touched_row[], former_power bigint[]) returns 
       limit 1
     ),
     case
-      when not administrator_power() @> former_power
+      when not administrator_power() @> old_power
         then 'The Administrator role would lose its last user or a permission of this service'
     end,
     (
@@ -388,7 +388,7 @@ create function undo_change(change changes, user_id bigint, last_row bigint) ret
       select image from unnest(former_images(array[change.id])) as image where not is_available(image)
     );
     missing text[] = missing_parts(change.id, lost);
-    former_power bigint[] = administrator_power();
+    old_power bigint[] = administrator_power();
     rows touched_row[];
     reason text;
     refusing_table text;
@@ -404,7 +404,7 @@ create function undo_change(change changes, user_id bigint, last_row bigint) ret
     set constraints all immediate;
     perform refuse_undo('Rows that were added since would go, too', change.id, other_rows(last_row, rows));
     perform refuse_undo('Its rows would not be as before', change.id, differing_rows(rows, true));
-    perform refuse_undo(result_error(rows, former_power));
+    perform refuse_undo(result_error(rows, old_power));
     return jsonb_build_object('missing', missing);
   exception
     when sqlstate 'REFUS' then

@@ -15,11 +15,11 @@ export type * from "./calls.js";
 
 /** How often a request is sent again when that may help. */
 export interface Retry {
-  /** How often a request is sent at most; 3 if nothing is said. */
+  /** How often a request is sent at most; 3 by default. */
   attempts?: number;
-  /** How many seconds a call waits at most, all its waits together; 30 if nothing is said. */
+  /** How many seconds a call waits at most, all its waits together; 30 by default. */
   seconds?: number;
-  /** After how many seconds without a response a request counts as lost; 35 if nothing is said, 300 for an image. */
+  /** After how many seconds without a response a request counts as lost; 35 by default, 300 for an image. */
   attemptSeconds?: number;
 }
 
@@ -238,7 +238,7 @@ type ListPath = { [Path in keyof Reads]: Reads[Path]["data"] extends Page ? Path
 type ItemOf<List> = { [Field in keyof List]: List[Field] extends (infer Item)[] ? Item : never }[keyof List];
 
 interface PagedOptions extends CallOptions {
-  /** How many records a page has; 100 if nothing is said. */
+  /** How many records a page has; 100 by default. */
   pageSize?: number;
   query?: { limit?: never };
 }

@@ -91,22 +91,22 @@ function isMergePatch(event: APIGatewayProxyEvent): boolean {
 const namedIn = (patch: object, shape: Shape): Shape =>
   Object.fromEntries(Object.entries(shape).filter(([name]) => Object.hasOwn(patch, name)));
 
-function parser(shape: Shape, place?: "query") {
+function parser(shape: Shape, source?: "query") {
   const schema = z.object(shape);
   return (values: Readonly<Record<string, unknown>> | object): Part => {
     const result = z.safeParse(schema, values);
     if (result.success) return result;
-    return { faults: result.error.issues.map((issue) => inputFault(shape, issue, values, place)) };
+    return { faults: result.error.issues.map((issue) => inputFault(shape, issue, values, source)) };
   };
 }
 
 /** A parameter is invalid if its schema says so (`invalid`), or if it is optional. Any other that does not fit is missing. */
-function inputFault(shape: Shape, issue: z.core.$ZodIssue, values: object, place?: "query"): InputFault {
+function inputFault(shape: Shape, issue: z.core.$ZodIssue, values: object, source?: "query"): InputFault {
   const fault = faultOf(issue, values);
   const { name } = fault;
   const schema = shape[name];
   const isOptional = schema !== undefined && z.safeParse(schema, undefined).success;
-  const isTwice = place === "query" && Array.isArray(Object(values)[name]);
+  const isTwice = source === "query" && Array.isArray(Object(values)[name]);
   return { ...(isTwice ? { name, reason: "twice" } : fault), isOfRequired: issue.message !== invalid && !isOptional };
 }
 

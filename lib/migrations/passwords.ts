@@ -46,14 +46,14 @@ export async function storePending(SecretId: string, version: string, credential
 /** Makes this version current: the Data API logs in with it from now on. */
 export async function makeCurrent(SecretId: string, version: string): Promise<void> {
   const VersionStage = "AWSCURRENT";
-  const { VersionId: former } = await read(SecretId);
-  if (former === version) return;
+  const { VersionId: current } = await read(SecretId);
+  if (current === version) return;
   await client.send(
     new UpdateSecretVersionStageCommand({
       SecretId,
       VersionStage,
       MoveToVersionId: version,
-      RemoveFromVersionId: former,
+      RemoveFromVersionId: current,
     }),
   );
 }

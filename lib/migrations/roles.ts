@@ -107,7 +107,7 @@ async function writePassword({ username, password }: Credentials, send: Send): P
 /**
  * Gives a role the password of a version of its secret, and makes this version current just before the commit. Open
  * connections go on. PostgreSQL refuses a new connection during the milliseconds between the two, and the Data API's
- * caller sends it again. If a step fails, PostgreSQL keeps the former password; if it fails after the promotion, it is
+ * caller sends it again. If a step fails, PostgreSQL keeps the old password; if it fails after the promotion, it is
  * done again at once.
  * @throws if the Data API cannot log in with the secret afterwards
  */

@@ -47,12 +47,12 @@ const position = /; Position: (\d+)/;
 function located(error: unknown, { path, text }: Script, sql: string, start: number): Error {
   const message = error instanceof Error ? error.message : String(error);
   const [, characters] = position.exec(message) ?? [];
-  const index = characters === undefined ? sql.search(/^(?!--)\S/m) : unitsOf(sql, Number(characters) - 1);
-  const place = start + Math.max(index, 0);
-  return new Error(atPlace({ path, text }, place, message.replace(position, "")), { cause: error });
+  const offset = characters === undefined ? sql.search(/^(?!--)\S/m) : unitsOf(sql, Number(characters) - 1);
+  const index = start + Math.max(offset, 0);
+  return new Error(atPlace({ path, text }, index, message.replace(position, "")), { cause: error });
 }
 
-/** A message about a place in a file: with file, line and column, and the line itself. */
+/** A message about a position in a file: with file, line and column, and the line itself. */
 export function atPlace({ path, text }: Script, index: number, message: string): string {
   const before = text.slice(0, index).split("\n");
   const line = text.split("\n")[before.length - 1] ?? "";

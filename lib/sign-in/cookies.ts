@@ -55,14 +55,14 @@ const cookieDomain = process.env.SIGN_IN_COOKIE_DOMAIN;
 
 /** Sets the session's cookie, and first deletes those that the stage has set under another `cookieDomain`. */
 export const sessionCookies = (event: APIGatewayProxyEvent, value: string, maxAge: number): string[] => [
-  ...formerDomains(event).map((former) => sessionCookie(event, "", 0, former)),
+  ...otherDomains(event).map((domain) => sessionCookie(event, "", 0, domain)),
   sessionCookie(event, value, maxAge, cookieDomain),
 ];
 
 export const forgetSession = (event: APIGatewayProxyEvent): string[] => sessionCookies(event, "", 0);
 
 /** Every other domain that the cookie may have. Browsers ignore a cookie for a public suffix such as `co.uk`. */
-function formerDomains(event: APIGatewayProxyEvent): (string | undefined)[] {
+function otherDomains(event: APIGatewayProxyEvent): (string | undefined)[] {
   const { hostname } = new URL(apiAddressOf(event));
   const labels = isIP(hostname) ? [] : hostname.split(".");
   const domains = labels.map((_, index) => labels.slice(index).join(".")).slice(0, -1);

@@ -16,24 +16,24 @@ const isInsecure = issuer.startsWith("http:");
 /** The provider's metadata; openid-client stores its keys with them for five minutes. */
 let known: { configuration: openid.Configuration; clientSecret: string | undefined; until: number } | undefined;
 const knownMilliseconds = 60 * 60_000;
-/** How long the former metadata count after a failure. */
+/** How long cached metadata are valid after a failure. */
 const pauseMilliseconds = 60_000;
 
 /**
- * The provider's metadata, read once an hour. While the provider is down, the former ones count.
- * @throws {SignInFailure} if there are no former ones
+ * The provider's metadata, read once an hour. While the provider is down, the cached ones are valid.
+ * @throws {SignInFailure} if none are cached
  */
 export async function findProvider(clientSecret?: string): Promise<openid.Configuration> {
-  const former = known?.clientSecret === clientSecret ? known : undefined;
-  if (former && Date.now() < former.until) return former.configuration;
+  const cached = known?.clientSecret === clientSecret ? known : undefined;
+  if (cached && Date.now() < cached.until) return cached.configuration;
   try {
     const configuration = await discover(clientSecret);
     known = { configuration, clientSecret, until: Date.now() + knownMilliseconds };
     return configuration;
   } catch (error) {
-    if (!former) throw error;
-    former.until = Date.now() + pauseMilliseconds;
-    return former.configuration;
+    if (!cached) throw error;
+    cached.until = Date.now() + pauseMilliseconds;
+    return cached.configuration;
   }
 }
 

@@ -21,9 +21,9 @@ export async function uploadPart(call: Call): Promise<Response> {
   const number = Number(query.get("partNumber"));
   const etag = `"${hash("md5", body)}"`;
   const file = await bucket.writeDraft({ etag }, body);
-  const former = parts.get(number);
+  const replaced = parts.get(number);
   parts.set(number, { file, etag, size: body.length });
-  if (former) await rm(former.file);
+  if (replaced) await rm(replaced.file);
   return { status: 200, headers: { etag } };
 }
 

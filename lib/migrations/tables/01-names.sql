@@ -483,9 +483,9 @@ create procedure keep_changed_at(
                 ids = array(select %3$I from removed);
               else
                 ids = array(
-                  select %3$I from (select * from added except select * from removed) as later
+                  select %3$I from (select * from added except select * from removed) as new
                   union
-                  select %3$I from (select * from removed except select * from added) as former
+                  select %3$I from (select * from removed except select * from added) as old
                 );
               end if;
               if ids = '{}' then

@@ -6,7 +6,7 @@ create table images_to_remove (
 
 create index images_to_remove_by_time on images_to_remove (remove_after);
 
--- Behind each row whose image changed or that was deleted: the former image is listed for removal, and the new one
+-- Behind each row whose image changed or that was deleted: the old image is listed for removal, and the new one
 -- leaves the list. An image that an earlier transaction listed, and that is due in five minutes, may be removed already.
 -- Objects outside the folders of this service are not its own.
 create function list_former_image() returns trigger

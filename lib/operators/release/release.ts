@@ -11,7 +11,7 @@ export interface ReleaseRequest extends Pick<OperatorContext, "log"> {
   readonly functions: readonly string[];
   readonly release: string;
   /** The release that this one replaces; undefined when the stack is created. */
-  readonly former: string | undefined;
+  readonly replaced: string | undefined;
   /** Whether versions are released without a trial, while the database does not respond. */
   readonly isUntried: boolean;
 }
@@ -83,7 +83,7 @@ export async function publishRelease(request: ReleaseRequest): Promise<Readonly<
  * deployment, it requests the release before, and nothing may stop that. The failed release has later versions, or none
  * any more.
  */
-async function versionOf(FunctionName: string, { lambda, release, former }: ReleaseRequest) {
+async function versionOf(FunctionName: string, { lambda, release, replaced }: ReleaseRequest) {
   const versions = await publishedVersions(lambda, FunctionName);
   const find = (name: string | undefined) => versions.findLast((each) => releaseOf(each).release === name);
   const existing = find(release);
@@ -91,9 +91,9 @@ async function versionOf(FunctionName: string, { lambda, release, former }: Rele
     const published = await lambda.send(new PublishVersionCommand({ FunctionName }));
     return { number: numberOf(published), wasReleased: false };
   }
-  const replaced = find(former);
-  const isLater = replaced !== undefined && numberOf(replaced) < numberOf(existing);
-  return { number: numberOf(existing), wasReleased: former !== undefined && !isLater };
+  const old = find(replaced);
+  const isLater = old !== undefined && numberOf(old) < numberOf(existing);
+  return { number: numberOf(existing), wasReleased: replaced !== undefined && !isLater };
 }
 
 async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {

@@ -212,9 +212,9 @@ export function storedLine({ kind, ...fields }: CatalogueLine) {
   // The stored size is that of the stored image.
   const object = { ...("image" in fields && { image_size: null }), ...rowOf(columns, fields) };
   const listed = lists.flatMap(({ field, key, ...list }) => {
-    const said: unknown = Object(fields)[field];
-    if (!Array.isArray(said)) return [];
-    const elements = key === "position" ? [...new Set(said)] : said;
+    const given: unknown = Object(fields)[field];
+    if (!Array.isArray(given)) return [];
+    const elements = key === "position" ? [...new Set(given)] : given;
     const rows = elements.map((element, position) => ({
       ...rowOf(list.columns, element),
       ...(key === "position" && { position }),
