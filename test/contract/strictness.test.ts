@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { declarationOf, expectDeclared, expectHeaders } from "../support/contract.ts";
 
+/* The check that every test makes of a response. */
+
 const role = { id: 1, name: "Reader", description: "", is_default: 1, permissions: [] };
 const counted = { publishers: [], max: 3, from: 3, to: 3, count: 0 };
 const json = { "Content-Type": "application/json" };
@@ -14,54 +16,155 @@ const found = { ...cached, ETag: 'W/"x"' };
 const current = { "Content-Location": "/contributor/slug/osamu-tezuka" };
 const at = { Location: "/admin-roles/id/7" };
 
-type Body = readonly [name: string, status: number, body: unknown];
-type Head = readonly [name: string, status: number, headers: Readonly<Record<string, string>>, limit?: number];
-const check = ([name, status, body]: Body) => expectDeclared(declarationOf(name), status, body);
-const checkHead = ([name, status, headers, limit]: Head) =>
-  expectHeaders(declarationOf(name), status, new Headers(headers), limit);
+interface Row {
+  readonly what: string;
+  readonly endpoint: string;
+  readonly status: number;
+}
 
-/** What each endpoint may respond, and what differs from it in one thing. */
-const bodies: [allowed: Body, ...refused: object[]][] = [
-  [
-    ["admin-roles/id", 200, role],
-    { ...role, key: "reader" },
-    { ...role, name: undefined },
-    { ...role, is_default: true },
-  ],
-  [["admin-roles/id", 404, { data: "Role not found", code: 404 }], { data: "Role not found.", code: 404 }],
-  [["publishers/list", 200, counted], { ...counted, from: 0 }, { ...counted, count: 1 }],
-];
-const heads: [allowed: Head, ...refused: Head[2][]][] = [
-  [["admin-roles/id", 200, { ...never, ETag: '"7"' }], never, { ...cached, ETag: '"7"' }],
-  [["admin-roles/add", 200, { ...never, ...at }], never, { ...never, Location: "/admin-roles/id/null" }],
-  [["admin-roles/edit", 200, never], { ...never, ...at }],
-  [["publisher/slug", 404, never], { ...json, ...cached }, { ...never, ETag: '"7"' }],
-  [
-    ["publishers/list", 200, found, 50],
-    never,
-    publicly,
-    cached,
-    { ...found, "Cache-Tag": "series,ann" },
-    { ...found, "Cache-Tag": `series${",series".repeat(50)}` },
-    { ...found, "Content-Type": "text/html" },
-  ],
-  [["publishers/list", 304, found, 50], cached, { ...never, ETag: 'W/"x"' }],
-  [["contributors/list", 200, cached, 50], never],
-  [["publishers/list", 200, never], cached],
-  [["contributor/slug", 304, { ...found, ...current }], { ...found, "Content-Location": "/contributor/7" }],
+/** What an endpoint may respond, and what it may not, since one thing in it differs. */
+const bodies: readonly (Row & { readonly body: object; readonly refused: Readonly<Record<string, unknown>> })[] = [
+  {
+    what: "A role",
+    endpoint: "admin-roles/id",
+    status: 200,
+    body: role,
+    refused: {
+      "without a body": undefined,
+      "with a field that no role has": { ...role, key: "reader" },
+      "without its name": { ...role, name: undefined },
+      "with a boolean that should be a number": { ...role, is_default: true },
+    },
+  },
+  {
+    what: "An error",
+    endpoint: "admin-roles/id",
+    status: 404,
+    body: { data: "Role not found", code: 404 },
+    refused: {
+      "without a body": undefined,
+      "with another message": { data: "Role not found.", code: 404 },
+    },
+  },
+  {
+    what: "A list",
+    endpoint: "publishers/list",
+    status: 200,
+    body: counted,
+    refused: {
+      "without a body": undefined,
+      "with a from that contradicts its to": { ...counted, from: 0 },
+      "with a count of records that it does not have": { ...counted, count: 1 },
+    },
+  },
 ];
 
-describe("The check of every test's responses", () => {
-  it.each(bodies)("accepts %o, and nothing else", (...[allowed, ...refused]) => {
-    const [name, status, body] = allowed;
-    expect(() => check(allowed)).not.toThrow();
-    expect(() => check([name, 418, body])).toThrow();
-    for (const each of [undefined, ...refused]) expect(() => check([name, status, each]), String(each)).toThrow();
+type Head = Readonly<Record<string, string>>;
+
+const heads: readonly (Row & {
+  readonly limit?: number;
+  readonly headers: Head;
+  readonly refused: Readonly<Record<string, Head>>;
+})[] = [
+  {
+    what: "A detail with a version",
+    endpoint: "admin-roles/id",
+    status: 200,
+    headers: { ...never, ETag: '"7"' },
+    refused: { "without its ETag": never, "with a time in caches": { ...cached, ETag: '"7"' } },
+  },
+  {
+    what: "An added record",
+    endpoint: "admin-roles/add",
+    status: 200,
+    headers: { ...never, ...at },
+    refused: {
+      "without its Location": never,
+      "with a Location of no record": { ...never, Location: "/admin-roles/id/null" },
+    },
+  },
+  {
+    what: "An edited record",
+    endpoint: "admin-roles/edit",
+    status: 200,
+    headers: never,
+    refused: { "with a Location": { ...never, ...at } },
+  },
+  {
+    what: "A public error",
+    endpoint: "publisher/slug",
+    status: 404,
+    headers: never,
+    refused: { "with a time in caches": { ...json, ...cached }, "with an ETag": { ...never, ETag: '"7"' } },
+  },
+  {
+    what: "A page of a public list",
+    endpoint: "publishers/list",
+    status: 200,
+    limit: 50,
+    headers: found,
+    refused: {
+      "that no cache may store": never,
+      "without cache tags": publicly,
+      "without an ETag": cached,
+      "with a cache tag of another kind": { ...found, "Cache-Tag": "series,ann" },
+      "with more than fifty cache tags": { ...found, "Cache-Tag": `series${",series".repeat(50)}` },
+      "with another type": { ...found, "Content-Type": "text/html" },
+    },
+  },
+  {
+    what: "A page of a public list that has not changed",
+    endpoint: "publishers/list",
+    status: 304,
+    limit: 50,
+    headers: found,
+    refused: { "without its ETag": cached, "that no cache may store": { ...never, ETag: 'W/"x"' } },
+  },
+  {
+    what: "A page of a public list with something random",
+    endpoint: "contributors/list",
+    status: 200,
+    limit: 50,
+    headers: cached,
+    refused: { "that no cache may store": never },
+  },
+  {
+    what: "A whole public list",
+    endpoint: "publishers/list",
+    status: 200,
+    headers: never,
+    refused: { "with a time in caches": cached },
+  },
+  {
+    what: "A detail that a former slug has found",
+    endpoint: "contributor/slug",
+    status: 304,
+    headers: { ...found, ...current },
+    refused: { "with a Content-Location of no slug": { ...found, "Content-Location": "/contributor/7" } },
+  },
+];
+
+describe.each(bodies)("$what", ({ endpoint, status, body, refused }) => {
+  const check = (status: number, body: unknown) => () => expectDeclared(declarationOf(endpoint), status, body);
+
+  it("is accepted, with this status alone", () => {
+    expect(check(status, body)).not.toThrow();
+    expect(check(418, body)).toThrow();
   });
 
-  it.each(heads)("accepts %o, and no other headers", (...[allowed, ...refused]) => {
-    const [name, status, , ...limit] = allowed;
-    expect(() => checkHead(allowed)).not.toThrow();
-    for (const each of refused) expect(() => checkHead([name, status, each, ...limit]), JSON.stringify(each)).toThrow();
+  it.each(Object.entries(refused))("is refused %s", (_, other) => {
+    expect(check(status, other)).toThrow();
+  });
+});
+
+describe.each(heads)("$what", ({ endpoint, status, limit, headers, refused }) => {
+  const check = (headers: Head) => () => expectHeaders(declarationOf(endpoint), status, new Headers(headers), limit);
+
+  it("is accepted with its headers", () => {
+    expect(check(headers)).not.toThrow();
+  });
+
+  it.each(Object.entries(refused))("is refused %s", (_, others) => {
+    expect(check(others)).toThrow();
   });
 });
