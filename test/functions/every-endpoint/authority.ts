@@ -6,6 +6,7 @@ import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { commonErrors } from "../../../lib/contract/errors.ts";
 import { type Permission, permissions } from "../../../lib/contract/permissions.ts";
 import { envelope, forbidden, unauthorized } from "../../support/envelope.ts";
+import { panelOrigin } from "../../support/environment.ts";
 import { anAdministrator, aSession, aUser, holderOf } from "../../support/people.ts";
 import { requestFor } from "../../support/requests.ts";
 import { expectEach, unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
@@ -69,27 +70,39 @@ export function testAuthority(stack: UploadStack): void {
       });
     }
 
-    if (permission)
-      it("returns 403 to a caller with any one other permission, whether the record exists or not; its own is enough", async () => {
+    if (permission) {
+      const others = keys.filter((each) => each !== permission);
+
+      it("returns 403 to a caller with any other permission", async () => {
         const request = await requestFor(stack.sql, declaration);
 
         await unchanged(stack, async () => {
-          const others = keys.filter((each) => each !== permission);
-          const absent = request.path && { id: 987_654_321 };
           await Promise.all(
-            others.map(async (key, index) => {
-              const path = index === 0 && absent ? { path: absent } : {};
-              const { status, body, headers } = await stack.call(name, { ...request, ...path, as: holders.get(key) });
+            others.map(async (key) => {
+              const { status, body, headers } = await stack.call(name, { ...request, as: holders.get(key) });
               const cause = headers.get("Missing-Permission");
               expect([key, status, body, cause]).toEqual([key, 403, forbidden, permission]);
             }),
           );
           return { status: 403 };
         });
-
-        const reply = await stack.call(name, { ...request, as: ownHolder() });
-        expect(reply.status).toBe(200);
       });
+
+      it("returns 200 to a caller with this permission alone", async () => {
+        const request = await requestFor(stack.sql, declaration);
+
+        expect((await stack.call(name, { ...request, as: ownHolder() })).status).toBe(200);
+      });
+
+      if (declaration.path.endsWith("/{id}"))
+        it("returns 403 to a caller without the permission where the record does not exist", async () => {
+          const request = { ...(await requestFor(stack.sql, declaration)), path: { id: 987_654_321 } };
+
+          const { status, body } = await stack.call(name, { ...request, as: holders.get(others[0] ?? permission) });
+
+          expect([status, body]).toEqual([403, forbidden]);
+        });
+    }
 
     it("returns 500 with its own message when the database fails, and changes nothing", async () => {
       const request = { ...(await requestFor(stack.sql, declaration)), as: ownHolder() };
@@ -100,31 +113,36 @@ export function testAuthority(stack: UploadStack): void {
     });
 
     if (!needsFileService)
-      it("takes one statement, also for 401 and 403", async () => {
-        for (const as of ["junk", (await aUser(stack.sql)).token, ownHolder()]) {
-          const request = await requestFor(stack.sql, declaration);
-          // A whole list may exceed a result of the Data API.
-          const query = { ...request.query, ...("list" in declaration.response ? { limit: 9 } : {}) };
-          stack.dataApi.calls.length = 0;
-          await stack.call(name, { ...request, query, as });
-          expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
-        }
+      it.each([
+        { whom: "an unknown token", tokenOf: () => "junk" },
+        { whom: "a user without permissions", tokenOf: async () => (await aUser(stack.sql)).token },
+        { whom: "a user with the permission", tokenOf: ownHolder },
+      ])("takes one statement for $whom", async ({ tokenOf }) => {
+        const as = await tokenOf();
+        const request = await requestFor(stack.sql, declaration);
+        // A whole list may exceed a result of the Data API.
+        const query = { ...request.query, ...("list" in declaration.response ? { limit: 9 } : {}) };
+
+        await stack.call(name, { ...request, query, as });
+
+        expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
       });
 
-    if (permission && method !== "GET")
+    if (permission && method !== "GET") {
+      const forged = [
+        "null",
+        "https://evil.example",
+        "https://panel.example.com.evil.example",
+        "http://panel.example.com",
+        "https://panel.example.com:8443",
+      ].map((Origin) => ({ Origin }));
+
       it("returns 403 to a page of a foreign origin, and changes nothing", async () => {
         const as = (await anAdministrator(stack.sql)).token;
         const request = await requestFor(stack.sql, declaration);
-        const forged = [
-          "null",
-          "https://evil.example",
-          "https://panel.example.com.evil.example",
-          "http://panel.example.com",
-          "https://panel.example.com:8443",
-        ];
 
         await unchanged(stack, async () => {
-          for (const headers of [...forged.map((Origin) => ({ Origin })), { "Sec-Fetch-Site": "cross-site" }]) {
+          for (const headers of [...forged, { "Sec-Fetch-Site": "cross-site" }]) {
             const reply = await stack.call(name, { ...request, as, headers });
             expect([headers, reply.status, reply.body]).toEqual([headers, 403, forbidden]);
             expect(reply.headers.get("Missing-Permission")).toBeNull();
@@ -132,16 +150,23 @@ export function testAuthority(stack: UploadStack): void {
           }
           return { status: 403 };
         });
+      });
 
-        const panel = await stack.call(name, { ...request, as, headers: { Origin: "https://panel.example.com" } });
-        expect(panel.status).toBe(200);
-        expect(panel.headers.get("access-control-allow-origin")).toBe("https://panel.example.com");
-        expect(panel.headers.get("access-control-allow-credentials")).toBe("true");
-        expect(panel.headers.get("access-control-expose-headers")).toBe(
+      it("returns 200 to a page of the panel, which may read it", async () => {
+        const as = (await anAdministrator(stack.sql)).token;
+        const request = await requestFor(stack.sql, declaration);
+
+        const { status, headers } = await stack.call(name, { ...request, as, headers: { Origin: panelOrigin } });
+
+        expect(status).toBe(200);
+        expect(headers.get("access-control-allow-origin")).toBe(panelOrigin);
+        expect(headers.get("access-control-allow-credentials")).toBe("true");
+        expect(headers.get("access-control-expose-headers")).toBe(
           "Age, Content-Location, ETag, Invalid-Parameters, Link, Location, Missing-Permission, Preference-Applied, " +
             "Retry-After, x-amzn-RequestId",
         );
       });
+    }
   });
 
   describe("The cookie", () => {

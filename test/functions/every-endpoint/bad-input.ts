@@ -47,31 +47,44 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
         ? { body: { ...bodyOf("Administrator"), added_roles: [999_999], added_permissions: [999_999] } }
         : {}),
     });
+    const field = "field" in declaration.response ? declaration.response.field : undefined;
+    const nothing = field
+      ? { [field]: [], max: 0, from: 0, to: 0 }
+      : envelope(404, `${noun[0]?.toUpperCase()}${noun.slice(1)} not found`);
     const noInteger = ["abc", "administrator", "1.5", "1.0", "1e3", "+1", " 1", "-", "1;drop", "1 or 1=1"];
 
-    it("that no record has, or can have, finds nothing; one that cannot be read is 400", async () => {
-      const field = "field" in declaration.response ? declaration.response.field : undefined;
-      const response = field
-        ? { [field]: [], max: 0, from: 0, to: 0 }
-        : envelope(404, `${noun[0]?.toUpperCase()}${noun.slice(1)} not found`);
-
-      await refuseEach(name, [987_654_321, 0, -1, "-0", "9007199254740993", "9".repeat(20)], request, response);
-      // The ids of contributors and publishers are numbers in the interface, the others are strings.
-      const isNumber = noun === "contributor" || noun === "publisher";
-      await refuseEach(name, noInteger, request, isNumber ? missingParameters : response);
+    it("finds nothing where no record has it, or can have it", async () => {
+      await refuseEach(name, [987_654_321, 0, -1, "-0", "9007199254740993", "9".repeat(20)], request, nothing);
     });
+
+    // The ids of contributors and publishers are numbers in the interface, the others are strings.
+    if (noun === "contributor" || noun === "publisher")
+      it("is 400 where it is no integer", async () => {
+        await refuseEach(name, noInteger, request, missingParameters);
+      });
+    else
+      it("finds nothing where it is no integer", async () => {
+        await refuseEach(name, noInteger, request, nothing);
+      });
   });
 
   describe.each(some(({ parameters }) => parameters && "slug" in parameters))("The slug of %s", (name) => {
-    it.each(["nobody", "%", "a'b", "😀", "x".repeat(255), "x".repeat(256), "a\0b", " ", "a%2Fb"])(
-      "that nobody has finds nothing: %j",
-      async (slug) => {
-        const { body } = await stack.call(name, { path: { slug } });
+    it.each([
+      { what: "no record has it", slug: "nobody" },
+      { what: "it is a percent sign", slug: "%" },
+      { what: "it has an apostrophe", slug: "a'b" },
+      { what: "it is an emoji", slug: "😀" },
+      { what: "it has 255 characters", slug: "x".repeat(255) },
+      { what: "it has 256 characters", slug: "x".repeat(256) },
+      { what: "it has a NUL", slug: "a\0b" },
+      { what: "it is a space", slug: " " },
+      { what: "it has an escaped slash", slug: "a%2Fb" },
+    ])("finds nothing where $what", async ({ slug }) => {
+      const { body } = await stack.call(name, { path: { slug } });
 
-        const [noun = ""] = name.split("/");
-        expect(body).toEqual(envelope(404, `${noun[0]?.toUpperCase()}${noun.slice(1)} not found`));
-      },
-    );
+      const [noun = ""] = name.split("/");
+      expect(body).toEqual(envelope(404, `${noun[0]?.toUpperCase()}${noun.slice(1)} not found`));
+    });
   });
 
   /** What can do without a client that it takes. */
@@ -226,20 +239,39 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     /** As a whole, and as a merge patch where the endpoint takes one. */
     const kinds: Readonly<Record<string, string>>[] = [{}, ...(declaration.mergePatch ? [mergePatch] : [])];
 
-    it("is 400 where it is no object, is not UTF-8, or something is missing in it", async () => {
+    it("is 400 where it is no JSON object", async () => {
       const { id } = await make();
-      const whole = ["[]", "null", '"text"', "7", "{", "", "name=n&description=d", notUtf8(bodyOf())];
+      const whole = ["[]", "null", '"text"', "7", "{", "", "name=n&description=d"];
+
+      for (const headers of kinds)
+        await refuseEach(name, whole, (body) => ({ path: { id }, body, headers }), missingParameters);
+    });
+
+    it("is 400 where it is no UTF-8", async () => {
+      const { id } = await make();
+
+      for (const headers of kinds)
+        await refuseEach(name, [notUtf8(bodyOf())], (body) => ({ path: { id }, body, headers }), missingParameters);
+    });
+
+    it("is 400 where a required field is missing", async () => {
+      const { id } = await make();
+      const without = (required[name] ?? []).map((field) => ({ ...bodyOf(), [field]: undefined }));
+
+      expect(Object.keys(required), "with all bodies").toContain(name);
+      await refuseEach(name, ["{}", ...without], (body) => ({ path: { id }, body }), missingParameters);
+    });
+
+    it("is 400 where a required field is empty or no text, whatever else is wrong", async () => {
+      const { id } = await make();
       const otherwiseWrong = { gender: 5, added_roles: "x", added_permissions: "x" };
-      const without = (required[name] ?? []).flatMap((field) => [
+      const bodies = (required[name] ?? []).flatMap((field) => [
         ...[null, "", " \t\u2028", 7, ["x"]].map((value) => ({ ...bodyOf(), [field]: value })),
         { ...bodyOf(), ...otherwiseWrong, [field]: null },
       ]);
-      const left = (required[name] ?? []).map((field) => ({ ...bodyOf(), [field]: undefined }));
 
-      expect(Object.keys(required), "with all bodies").toContain(name);
       for (const headers of kinds)
-        await refuseEach(name, [...whole, ...without], (body) => ({ path: { id }, body, headers }), missingParameters);
-      await refuseEach(name, ["{}", ...left], (body) => ({ path: { id }, body }), missingParameters);
+        await refuseEach(name, bodies, (body) => ({ path: { id }, body, headers }), missingParameters);
     });
 
     it("is 400 where an optional field cannot be read, or names what is not there", async () => {
@@ -259,17 +291,25 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
             );
     });
 
-    it("is 415 where its type is another patch than a merge patch, and of any other type it is whole", async () => {
-      const { id } = await make();
-      const send = (type: string) => ({ path: { id }, body: bodyOf(), headers: { "Content-Type": type } });
+    const sendAs = (id: number, type: string) => ({ path: { id }, body: bodyOf(), headers: { "Content-Type": type } });
 
+    it("is 415 where its type is another patch than a merge patch", async () => {
+      const { id } = await make();
       const patches = ["merge-patch", "merge-patch+jsonx", "json-patch+json", "Merge-Patch; charset=utf-8"].map(
         (subtype) => `application/${subtype}`,
       );
-      await refuseEach(name, patches, send, envelope(415, "Unsupported media type"));
-      for (const type of ["application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"])
-        expect([type, (await administrator.call(name, send(type))).status]).toEqual([type, 200]);
+
+      await refuseEach(name, patches, (type) => sendAs(id, type), envelope(415, "Unsupported media type"));
     });
+
+    it.each(["application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"])(
+      "is read as JSON where its type is %s",
+      async (type) => {
+        const { id } = await make();
+
+        expect((await administrator.call(name, sendAs(id, type))).status).toBe(200);
+      },
+    );
 
     it("is 409 where another record has the name, whatever its case and space", async () => {
       const { id } = await make();
@@ -293,14 +333,20 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
         );
     });
 
-    it("has at most 1 MB", async () => {
-      const send = (bytes: number, as?: string, headers = {}) =>
-        stack.call(name, { as, path: { id: 1 }, body: bodyOfSize(bytes), headers }).then(({ body }) => body);
+    const send = (bytes: number, as?: string, headers = {}) =>
+      stack.call(name, { as, path: { id: 1 }, body: bodyOfSize(bytes), headers }).then(({ body }) => body);
 
+    it("is read where it has 1 MB", async () => {
       expect(Buffer.byteLength(bodyOfSize(megabyte))).toBe(megabyte);
       expect(await send(megabyte, administrator.token)).toEqual(missingParameters);
+    });
+
+    it("is 413 where it has more than 1 MB", async () => {
       for (const headers of kinds)
         expect(await send(megabyte + 2, administrator.token, headers)).toEqual(envelope(413, "Request too long"));
+    });
+
+    it("is 401 where it has more than 1 MB and comes without a session", async () => {
       expect(await send(megabyte + 2)).toEqual(unauthorized);
     });
   });
@@ -347,20 +393,26 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     expect(shorter).toHaveLength(2 * 24);
   });
 
-  it.each(shorter)(
-    "A path without its parameter is 400 by the endpoint itself, after its 401 and 403: %s %s",
-    async (method, path, declaration) => {
-      const { permission, takesEditLock } = declaration;
-      const send = async (headers: Readonly<Record<string, string>>) => {
-        const response = await fetch(stack.url + path, { method, headers: { Origin: panelOrigin, ...headers } });
-        return [response.status, await response.json(), response.headers.get("Access-Control-Allow-Origin")];
-      };
-      if (permission) expect(await send({})).toEqual([401, unauthorized, panelOrigin]);
-      if (permission && (method !== "GET" || takesEditLock))
-        expect(await send({ ...cookie(), Origin: "https://other.example.com" })).toEqual([403, forbidden, null]);
+  describe.each(shorter)("%s %s, a path without its parameter,", (method, path, { permission, takesEditLock }) => {
+    const send = async (headers: Readonly<Record<string, string>>) => {
+      const response = await fetch(stack.url + path, { method, headers: { Origin: panelOrigin, ...headers } });
+      return [response.status, await response.json(), response.headers.get("Access-Control-Allow-Origin")];
+    };
+
+    it("is 400 by the endpoint itself", async () => {
       expect(await send(cookie())).toEqual([400, missingParameters, panelOrigin]);
-    },
-  );
+    });
+
+    if (permission)
+      it("is 401 without a session", async () => {
+        expect(await send({})).toEqual([401, unauthorized, panelOrigin]);
+      });
+
+    if (permission && (method !== "GET" || takesEditLock))
+      it("is 403 to a page of a foreign origin", async () => {
+        expect(await send({ ...cookie(), Origin: "https://other.example.com" })).toEqual([403, forbidden, null]);
+      });
+  });
 
   it.each([
     "/contributor/slug/nobody/",
