@@ -60,38 +60,53 @@ describe.each(names)("The list %s", (list) => {
     ids = (await stack.sql`select id from ${identifier(table)} order by id`).map(({ id }) => id);
   });
 
-  it("is in the order of ids, and of the time of change, forwards and backwards", async () => {
+  it.each([
+    { order: "id-asc", isReversed: false },
+    { order: "id-desc", isReversed: true },
+    { order: "changed-desc", isReversed: false },
+    { order: "changed-asc", isReversed: true },
+  ])("has the order $order", async ({ order, isReversed }) => {
+    // The record with the next id was changed an hour before.
     await age(table);
 
-    const expected = {
-      "id-asc": ids,
-      "id-desc": ids.toReversed(),
-      "changed-desc": ids,
-      "changed-asc": ids.toReversed(),
-    };
-    for (const [order, sorted] of Object.entries(expected))
-      expect([order, await idsOf(list, { order })]).toEqual([order, sorted]);
+    expect(await idsOf(list, { order })).toEqual(isReversed ? ids.toReversed() : ids);
   });
 
-  it("returns the records of these ids, in its order and pages, with their number", async () => {
+  it("returns the records of these ids in its order", async () => {
     const [first = 0, , third = 0] = ids.toReversed();
-    const query = { ids: `${third},999999999,${first},${third}` };
 
-    expect(await idsOf(list, { ...query, order: "id-desc" })).toEqual([first, third]);
-    const answer = await get(list, query);
-    if (!Array.isArray(answer)) expect(answer).toMatchObject({ max: 2, from: 0, to: 2 });
-    if (!Array.isArray(answer))
-      expect(await idsOf(list, { ...query, order: "id-desc", limit: 1, offset: 1 })).toEqual([third]);
+    const found = await idsOf(list, { ids: `${third},999999999,${first},${third}`, order: "id-desc" });
+
+    expect(found).toEqual([first, third]);
+  });
+
+  it("returns no record for an id that none has", async () => {
     expect(await idsOf(list, { ids: 999999999 })).toEqual([]);
   });
 
-  it("shows the time of change on request alone, and not what it does not declare", async () => {
+  if (list !== "admin-roles/list" && list !== "admin-permissions/list")
+    it("returns the records of these ids by pages, with their number", async () => {
+      const [first = 0, , third = 0] = ids.toReversed();
+      const query = { ids: `${third},999999999,${first}`, order: "id-desc", limit: 1, offset: 1 };
+
+      expect(await get(list, query)).toMatchObject({ max: 2, from: 1, to: 2 });
+      expect(await idsOf(list, query)).toEqual([third]);
+    });
+
+  it("shows the time of change on request", async () => {
     await age(table);
 
-    for (const each of recordsIn(await get(list))) expect(each).not.toHaveProperty("changed");
-    const first = recordsIn(await get(list, { include: "changed", order: "id-asc" }))[0];
+    const [first] = recordsIn(await get(list, { include: "changed", order: "id-asc" }));
+
     const changed = Date.parse("2026-01-01T00:00:00.123Z") - Number(ids[0]) * 3_600_000;
     expect(first).toMatchObject({ changed: new Date(changed).toISOString() });
+  });
+
+  it("shows no time of change without a request", async () => {
+    for (const each of recordsIn(await get(list))) expect(each).not.toHaveProperty("changed");
+  });
+
+  it("is 400 where include has a word that it does not declare", async () => {
     expect(await get(list, { include: "changed,everything" })).toEqual(invalidParameter("include"));
   });
 });
@@ -122,28 +137,30 @@ describe("The time of change", () => {
   };
 
   it.each([
-    ["contributor_links", { position: 1, url: "https://example.com/" }, { url: "https://example.com/other" }],
-    ["contributor_aliases", { name: "Other" }, { name: "Another" }],
-    ["contributor_descriptions", { language: "English", description: "One" }, { description: "Other" }],
-    ["contributor_relations", { relation_type: "friend" }, { relation_type: "enemy" }],
-  ])("of a contributor is that of its %s, too", async (table, columns, others) => {
+    {
+      table: "contributor_links",
+      element: { position: 1, url: "https://example.com/" },
+      edited: { url: "https://example.com/other" },
+    },
+    { table: "contributor_aliases", element: { name: "Other" }, edited: { name: "Another" } },
+    {
+      table: "contributor_descriptions",
+      element: { language: "English", description: "One" },
+      edited: { description: "Other" },
+    },
+    { table: "contributor_relations", element: { relation_type: "friend" }, edited: { relation_type: "enemy" } },
+  ])("of a contributor is that of its $table, too", async ({ table, element, edited }) => {
     const [{ id }, friend] = [await aContributor(stack.sql), await aContributor(stack.sql)];
     const relation = table === "contributor_relations" ? { relation_id: friend.id } : {};
-    const [other] = Object.entries(others);
-    const element = identifier(table);
+    const [[column = "", value] = []] = Object.entries(edited);
+    const name = identifier(table);
+    const insert = () => add(stack.sql, table, { contributor_id: id, ...relation, ...element });
+    const update = () =>
+      stack.sql`update ${name} set ${identifier(column)} = ${value ?? null} where contributor_id = ${id}`;
+    const remove = () => stack.sql`delete from ${name} where contributor_id = ${id}`;
 
-    for (const act of [
-      () => add(stack.sql, table, { contributor_id: id, ...relation, ...columns }),
-      () =>
-        stack.sql`update ${element} set ${identifier(other?.[0] ?? "")} = ${other?.[1]} where contributor_id = ${id}`,
-      () => stack.sql`delete from ${element} where contributor_id = ${id}`,
-    ])
-      expect(await isChangedBy("contributors/list", id, act)).toBe(true);
-    expect(
-      await isChangedBy("contributors/list", friend.id, () =>
-        add(stack.sql, table, { contributor_id: id, ...relation, ...columns }),
-      ),
-    ).toBe(false);
+    for (const act of [insert, update, remove]) expect(await isChangedBy("contributors/list", id, act)).toBe(true);
+    expect(await isChangedBy("contributors/list", friend.id, insert)).toBe(false);
   });
 
   it("of a contributor is that of a relation, which ends when the other one is deleted", async () => {
@@ -154,60 +171,89 @@ describe("The time of change", () => {
     expect(await isChangedBy("admin-contributors/list", person.id, act)).toBe(true);
   });
 
-  it("of publishers, users and roles is that of their elements, too", async () => {
-    const [publisher, role] = [await aPublisher(stack.sql), await aRole(stack.sql)];
-    const user = await aUser(stack.sql, "Ada");
-    const permission_id = await permissionId(stack.sql, "view-users");
+  it("of a publisher is that of its aliases, too", async () => {
+    const { id } = await aPublisher(stack.sql);
+    const insert = () => add(stack.sql, "publisher_aliases", { publisher_id: id, title: "A", language: "English" });
+    const remove = () => stack.sql`delete from publisher_aliases`;
 
-    for (const [list, id, act] of [
-      [
-        "publishers/list",
-        publisher.id,
-        () => add(stack.sql, "publisher_aliases", { publisher_id: publisher.id, title: "A", language: "English" }),
-      ],
-      ["publishers/list", publisher.id, () => stack.sql`delete from publisher_aliases`],
-      ["admin-users/list", user.id, () => give(stack.sql, user, role)],
-      ["admin-users/list", user.id, () => stack.sql`delete from user_roles where user_id = ${user.id}`],
-      ["admin-roles/list", role.id, () => add(stack.sql, "role_permissions", { role_id: role.id, permission_id })],
-      ["admin-roles/list", role.id, () => stack.sql`delete from role_permissions where role_id = ${role.id}`],
-    ] as const)
-      expect([list, await isChangedBy(list, id, act)]).toEqual([list, true]);
+    for (const act of [insert, remove]) expect(await isChangedBy("publishers/list", id, act)).toBe(true);
   });
 
-  it("of a series is that of all that its page shows of it, but not that of its contributors and publishers", async () => {
-    const [series, by, from] = [await aSeries(stack.sql), await aContributor(stack.sql), await aPublisher(stack.sql)];
-    const series_id = series.id;
+  it("of a user is that of the user's roles, too", async () => {
+    const [user, role] = [await aUser(stack.sql, "Ada"), await aRole(stack.sql)];
+    const insert = () => give(stack.sql, user, role);
+    const remove = () => stack.sql`delete from user_roles where user_id = ${user.id}`;
+
+    for (const act of [insert, remove]) expect(await isChangedBy("admin-users/list", user.id, act)).toBe(true);
+  });
+
+  it("of a role is that of its permissions, too", async () => {
+    const { id } = await aRole(stack.sql);
+    const permission_id = await permissionId(stack.sql, "view-users");
+    const insert = () => add(stack.sql, "role_permissions", { role_id: id, permission_id });
+    const remove = () => stack.sql`delete from role_permissions where role_id = ${id}`;
+
+    for (const act of [insert, remove]) expect(await isChangedBy("admin-roles/list", id, act)).toBe(true);
+  });
+
+  it.each([
+    { table: "series_aliases", element: { name: "A", language: "English" }, edited: { name: "B" } },
+    { table: "series_descriptions", element: { description: "A", language: "English" }, edited: { description: "B" } },
+    { table: "volumes", element: { number: 1 }, edited: { cover: "covers/1.webp" } },
+  ])("of a series is that of its $table, too", async ({ table, element, edited }) => {
+    const { id } = await aSeries(stack.sql);
+    const name = identifier(table);
+    const [[column = "", value = null] = []] = Object.entries(edited);
+    const insert = () => stack.sql`insert into ${name} ${row({ series_id: id, ...element })}`;
+    const update = () => stack.sql`update ${name} set ${identifier(column)} = ${value} where series_id = ${id}`;
+    const remove = () => stack.sql`delete from ${name} where series_id = ${id}`;
+
+    for (const act of [insert, update, remove]) expect(await isChangedBy("series/list", id, act)).toBe(true);
+  });
+
+  it("of a series is that of its tags, too", async () => {
+    const { id } = await aSeries(stack.sql);
     const [one, other] = [
       await add(stack.sql, "tags", { name: "one" }),
       await add(stack.sql, "tags", { name: "other" }),
     ];
-    for (const [table, columns, edited] of [
-      ["series_aliases", { name: "A", language: "English" }, { name: "B" }],
-      ["series_descriptions", { description: "A", language: "English" }, { description: "B" }],
-      ["series_tags", { tag_id: one.id }, { tag_id: other.id }],
-      ["volumes", { number: 1 }, { cover: "covers/1.webp" }],
-      ["series_contributors", { contributor_id: by.id }, { role: "author" }],
-      ["series_publishers", { publisher_id: from.id }, undefined],
-    ] as const) {
-      const element = identifier(table);
-      const [[column = "", value = null] = []] = Object.entries(edited ?? {});
-      for (const [event, act] of Object.entries({
-        insert: () => stack.sql`insert into ${element} ${row({ series_id, ...columns })}`,
-        ...(edited && {
-          update: () =>
-            stack.sql`update ${element} set ${identifier(column)} = ${value} where series_id = ${series_id}`,
-        }),
-        delete: () => stack.sql`delete from ${element} where series_id = ${series_id}`,
-      }))
-        expect([table, event, await isChangedBy("series/list", series_id, act)]).toEqual([table, event, true]);
-    }
-    const elsewhere = () => stack.sql`update contributors set gender = 'female' where id = ${by.id}`;
-    expect(await isChangedBy("series/list", series_id, elsewhere)).toBe(false);
-    const [listed] = recordsIn(await get("series/list", { include: "added,changed", ids: series_id }));
-    const path = { slug: series.slug };
-    const { body } = await stack.call("series/slug", { path, query: { include: "changed,added" } });
+    const insert = () => add(stack.sql, "series_tags", { series_id: id, tag_id: one.id });
+    const update = () => stack.sql`update series_tags set tag_id = ${other.id} where series_id = ${id}`;
+    const remove = () => stack.sql`delete from series_tags where series_id = ${id}`;
+
+    for (const act of [insert, update, remove]) expect(await isChangedBy("series/list", id, act)).toBe(true);
+  });
+
+  it("of a series is that of which contributors and publishers it has, too", async () => {
+    const [{ id }, by, from] = [await aSeries(stack.sql), await aContributor(stack.sql), await aPublisher(stack.sql)];
+
+    for (const act of [
+      () => stack.sql`insert into series_contributors ${row({ series_id: id, contributor_id: by.id })}`,
+      () => stack.sql`update series_contributors set role = 'author' where series_id = ${id}`,
+      () => stack.sql`delete from series_contributors where series_id = ${id}`,
+      () => stack.sql`insert into series_publishers ${row({ series_id: id, publisher_id: from.id })}`,
+      () => stack.sql`delete from series_publishers where series_id = ${id}`,
+    ])
+      expect(await isChangedBy("series/list", id, act)).toBe(true);
+  });
+
+  it("of a series is not that of its contributors", async () => {
+    const by = await aContributor(stack.sql);
+    const { id } = await aSeries(stack.sql, { by });
+
+    const edit = () => stack.sql`update contributors set gender = 'female' where id = ${by.id}`;
+
+    expect(await isChangedBy("series/list", id, edit)).toBe(false);
+  });
+
+  it("of a series is in its detail on request, as in the list", async () => {
+    const { id, slug } = await aSeries(stack.sql);
+    const [listed] = recordsIn(await get("series/list", { include: "added,changed", ids: id }));
+
+    const { body } = await stack.call("series/slug", { path: { slug }, query: { include: "changed,added" } });
+
     expect(body).toMatchObject({ added: listed?.added, changed: listed?.changed });
-    expect((await stack.call("series/slug", { path })).body).not.toHaveProperty("changed");
+    expect((await stack.call("series/slug", { path: { slug } })).body).not.toHaveProperty("changed");
   });
 
   it("stays when an edit changes nothing", async () => {
@@ -270,50 +316,75 @@ describe("GET /admin-contributors", () => {
     expect(await idsOf("admin-contributors/list", { type: "write" })).toEqual([]);
   });
 
-  it("returns 200 with those that are published or not, and with a link or not, and their number", async () => {
-    await stack.sql`delete from contributors`;
+  describe("with published and linked contributors", () => {
     const make = async (first_name: string, isPublic: boolean, hasLink: boolean) => {
       const { id } = await aContributor(stack.sql, { first_name, public: isPublic });
       if (hasLink)
         await add(stack.sql, "contributor_links", { contributor_id: id, position: 1, url: "https://example.com/" });
       return id;
     };
-    const [both, published, linked, none] = [
-      await make("A", true, true),
-      await make("B", true, false),
-      await make("C", false, true),
-      await make("D", false, false),
-    ];
+    let both: number;
+    let published: number;
+    let linked: number;
+    let none: number;
 
-    for (const [query, expected] of [
-      [{ public: "true" }, [both, published]],
-      [{ public: "false" }, [linked, none]],
-      [{ website: "true" }, [both, linked]],
-      [{ website: "false" }, [published, none]],
-      [{ public: "false", website: "true", search: "c" }, [linked]],
-      [{ public: "true", website: "true", search: "c" }, []],
-    ] as const) {
-      expect([query, await idsOf("admin-contributors/list", query)]).toEqual([query, expected]);
-      expect(await get("admin-contributors/list", { ...query, limit: 1 })).toMatchObject({ max: expected.length });
-    }
+    beforeEach(async () => {
+      await stack.sql`delete from contributors`;
+      both = await make("A", true, true);
+      published = await make("B", true, false);
+      linked = await make("C", false, true);
+      none = await make("D", false, false);
+    });
+
+    it.each([
+      { which: "that are published", query: { public: "true" }, expected: () => [both, published] },
+      { which: "that are not published", query: { public: "false" }, expected: () => [linked, none] },
+      { which: "with a link", query: { website: "true" }, expected: () => [both, linked] },
+      { which: "without a link", query: { website: "false" }, expected: () => [published, none] },
+      {
+        which: "that a search finds and all filters select",
+        query: { public: "false", website: "true", search: "c" },
+        expected: () => [linked],
+      },
+      {
+        which: "of which none is found and selected",
+        query: { public: "true", website: "true", search: "c" },
+        expected: () => [],
+      },
+    ])("returns 200 with those $which, and their number", async ({ query, expected }) => {
+      expect(await idsOf("admin-contributors/list", query)).toEqual(expected());
+      expect(await get("admin-contributors/list", { ...query, limit: 1 })).toMatchObject({ max: expected().length });
+    });
   });
 });
 
 describe("GET /publishers", () => {
-  it("returns 200 with the publishers in a client's scope, their number, and their series in it", async () => {
-    await stack.sql`delete from publishers`;
-    const [shared, first, second] = [
-      await aPublisher(stack.sql),
-      await aPublisher(stack.sql, { client_id: 1 }),
-      await aPublisher(stack.sql, { client_id: 2 }),
-    ];
-    for (const client_id of [null, 1, 2]) await aSeries(stack.sql, { from: shared }, { client_id });
+  let shared: Shown;
+  let first: Shown;
+  let second: Shown;
 
+  beforeEach(async () => {
+    await stack.sql`delete from publishers`;
+    const publisher = await aPublisher(stack.sql);
+    shared = { ...publisher };
+    first = { ...(await aPublisher(stack.sql, { client_id: 1 })) };
+    second = { ...(await aPublisher(stack.sql, { client_id: 2 })) };
+    for (const client_id of [null, 1, 2]) await aSeries(stack.sql, { from: publisher }, { client_id });
+  });
+
+  it("returns 200 with the publishers in a client's scope, and their number", async () => {
     expect(await get("publishers/list")).toMatchObject({ max: 2, count: 2 });
     expect(await idsOf("publishers/list")).toEqual([shared.id, first.id]);
     expect(await idsOf("publishers/list", { client: 2, order: "id-desc" })).toEqual([second.id, shared.id]);
+  });
+
+  it("returns 200 with the number of their series in the client's scope", async () => {
     expect(recordsIn(await get("publishers/list"))[0]).toMatchObject({ series_count: 2 });
+  });
+
+  it("returns 200 with all publishers and series without a client", async () => {
     const { body } = await administrator.call("publishers/list", { query: {} });
+
     expect(body).toMatchObject({ max: 3, publishers: [{ series_count: 3 }, {}, {}] });
   });
 });
