@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ApiGateway, startApiGateway } from "../api-gateway/server.ts";
 import { type Key, newKey, signRequest } from "../http/signature.ts";
 import { streaming } from "../test/functions.ts";
@@ -93,36 +93,90 @@ describe("Lambda's Invoke API", () => {
     expect(headers).not.toHaveProperty("x-amz-executed-version");
   });
 
-  it.each<[number, string, Call | (() => ReturnType<typeof send>)]>([
-    [204, "undefined", { type: "DryRun" }],
-    [400, "InvalidRequestContentException", { body: "{days:3}" }],
-    [403, "AccessDeniedException", { headers: { Origin: "http://localhost:3000" } }],
-    [403, "MissingAuthenticationTokenException", () => send(gateway.url, pathOf("ops-echo"), { method: "POST" })],
-    [403, "UnrecognizedClientException", { by: newKey() }],
-    [403, "InvalidSignatureException", { by: { ...newKey(), accessKeyId: key.accessKeyId } }],
-    [403, "undefined", () => send(gateway.url, pathOf("ops-echo"))],
-    [413, "RequestTooLargeException", { body: JSON.stringify("x".repeat(6_291_456)) }],
-  ])("returns %i %s and runs nothing", async (status, type, call) => {
-    const response = await (typeof call === "function" ? call() : invoke("ops-echo", call));
+  const unsigned = (options?: { readonly method: string }) => send(gateway.url, pathOf("ops-echo"), options);
 
-    expect([response.status, `${response.headers["x-amzn-errortype"]}`]).toEqual([status, type]);
-    expect("content-length" in response.headers).toBe(status !== 204);
+  it("returns 204 to a dry run, and runs nothing", async () => {
+    const { status, headers } = await invoke("ops-echo", { type: "DryRun" });
+
+    expect(status).toBe(204);
+    expect(headers).not.toHaveProperty("content-length");
     expect(built.seen()).toEqual([]);
   });
 
-  it("returns 429 after a wait for an environment, and never runs it, but 202 to an event, which runs later", async () => {
-    const release = built.newGate();
-    const running = invoke("ops-limited", { body: '"first"' });
-    await expect.poll(() => built.seen()).toEqual(["first"]);
+  it.each([
+    {
+      status: 400,
+      what: "a payload that is no JSON",
+      error: "InvalidRequestContentException",
+      request: () => invoke("ops-echo", { body: "{days:3}" }),
+    },
+    {
+      status: 403,
+      what: "a page of a website",
+      error: "AccessDeniedException",
+      request: () => invoke("ops-echo", { headers: { Origin: "http://localhost:3000" } }),
+    },
+    {
+      status: 403,
+      what: "a request without a signature",
+      error: "MissingAuthenticationTokenException",
+      request: () => unsigned({ method: "POST" }),
+    },
+    {
+      status: 403,
+      what: "an unknown key",
+      error: "UnrecognizedClientException",
+      request: () => invoke("ops-echo", { by: newKey() }),
+    },
+    {
+      status: 403,
+      what: "a signature by another secret",
+      error: "InvalidSignatureException",
+      request: () => invoke("ops-echo", { by: { ...newKey(), accessKeyId: key.accessKeyId } }),
+    },
+    { status: 403, what: "another method", error: undefined, request: () => unsigned() },
+    {
+      status: 413,
+      what: "a payload of more than 6 MB",
+      error: "RequestTooLargeException",
+      request: () => invoke("ops-echo", { body: JSON.stringify("x".repeat(6_291_456)) }),
+    },
+  ])("returns $status to $what, and runs nothing", async ({ status, error, request }) => {
+    const response = await request();
 
-    const { status, json, headers } = await invoke("ops-limited", { body: '"throttled"' });
-    const accepted = await invoke("ops-limited", { body: '"event"', type: "Event" });
-    expect(built.seen()).toEqual(["first"]);
-    release();
+    expect([response.status, response.headers["x-amzn-errortype"]]).toEqual([status, error]);
+    expect(response.headers).toHaveProperty("content-length");
+    expect(built.seen()).toEqual([]);
+  });
 
-    expect([status, headers["x-amzn-errortype"]]).toEqual([429, "TooManyRequestsException"]);
-    expect(json).toMatchObject({ message: "Rate Exceeded.", Reason: "ConcurrentInvocationLimitExceeded" });
-    expect([accepted.status, accepted.text, (await running).status]).toEqual([202, "", 200]);
-    await expect.poll(() => built.seen()).toEqual(["first", "event"]);
+  describe("while all environments are busy", () => {
+    let release: () => void;
+    let running: ReturnType<typeof invoke>;
+
+    beforeEach(async () => {
+      release = built.newGate();
+      running = invoke("ops-limited", { body: '"first"' });
+      await expect.poll(() => built.seen()).toEqual(["first"]);
+    });
+
+    it("returns 429 after a wait, and never runs the request", async () => {
+      const { status, json, headers } = await invoke("ops-limited", { body: '"throttled"' });
+      release();
+
+      expect([status, headers["x-amzn-errortype"]]).toEqual([429, "TooManyRequestsException"]);
+      expect(json).toMatchObject({ message: "Rate Exceeded.", Reason: "ConcurrentInvocationLimitExceeded" });
+      expect((await running).status).toBe(200);
+      expect(built.seen()).toEqual(["first"]);
+    });
+
+    it("returns 202 to an event, and runs it later", async () => {
+      const { status, text } = await invoke("ops-limited", { body: '"event"', type: "Event" });
+      expect(built.seen()).toEqual(["first"]);
+      release();
+
+      expect([status, text]).toEqual([202, ""]);
+      expect((await running).status).toBe(200);
+      await expect.poll(() => built.seen()).toEqual(["first", "event"]);
+    });
   });
 });
