@@ -98,9 +98,13 @@ describe("GET /sign-in", () => {
   const manyCookies = Array.from({ length: 400 }, (_, n) => `signIn-${String(n).padStart(12, "0")}=`).join(";");
 
   it.each([
-    ["of another form", `signIn-a b=${"x".repeat(4_700)}; signIn-é=1; signIn-=2; signIn-0123456789abc=3`, 1],
-    ["as many as fit into a request", manyCookies, 31],
-  ])("returns 302 to cookies that no browser got here: %s", async (_, cookies, max) => {
+    {
+      what: "of another form",
+      cookies: `signIn-a b=${"x".repeat(4_700)}; signIn-é=1; signIn-=2; signIn-0123456789abc=3`,
+      max: 1,
+    },
+    { what: "as many as fit into a request", cookies: manyCookies, max: 31 },
+  ])("returns 302 to cookies that no browser got here: $what", async ({ cookies, max }) => {
     const Cookie = Buffer.from(cookies).toString("latin1");
     const response = await openBrowser().get(`${stack.url}/sign-in`, { Cookie });
 
@@ -188,21 +192,29 @@ describe("GET /session", () => {
     );
   });
 
-  it("returns 200 with all fifteen in the contract's order to an administrator, and with none to a plain user", async () => {
-    const administrator = await session((await anAdministrator(stack.sql)).token);
-    const plain = await session(user.token);
+  it("returns 200 with all fifteen permissions in the contract's order to an administrator", async () => {
+    const { token } = await anAdministrator(stack.sql);
 
-    expect(administrator.body.permissions).toEqual(Object.keys(permissions));
-    expect(plain.body).toMatchObject({ user: { profile_image: null }, permissions: [] });
+    expect((await session(token)).body.permissions).toEqual(Object.keys(permissions));
   });
 
-  it("returns 200 without permissions of other services, and with a renamed one by its key", async () => {
+  it("returns 200 without permissions and image to a plain user", async () => {
+    expect((await session(user.token)).body).toMatchObject({ user: { profile_image: null }, permissions: [] });
+  });
+
+  it("returns 200 without permissions of other services", async () => {
     const foreign = await aPermission(stack.sql);
     const viewer = await holderOf(stack.sql, "view-roles");
     await stack.sql`
       insert into role_permissions (role_id, permission_id)
       select role_id, ${foreign.id} from user_roles where user_id = ${viewer.id}
     `;
+
+    expect((await session(viewer.token)).body.permissions).toEqual(["view-roles"]);
+  });
+
+  it("returns 200 with the key of a permission that was renamed", async () => {
+    const viewer = await holderOf(stack.sql, "view-roles");
     await stack.sql`update permissions set name = 'Look at roles' where key = 'view-roles'`;
 
     expect((await session(viewer.token)).body.permissions).toEqual(["view-roles"]);
@@ -219,27 +231,49 @@ const signedOut = envelope(200, "Signed out");
 const forgetting = ["refreshToken=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax"];
 
 describe("POST /sign-out", () => {
-  it("returns 200, ends this session and no other one, and has the cookie forgotten", async () => {
-    const other = await aSession(stack.sql, user.id);
-
+  it("returns 200, and has the cookie forgotten", async () => {
     const { body, headers } = await stack.call("sign-out", { as: user.token });
 
     expect(body).toEqual(signedOut);
     expect(headers.getSetCookie()).toEqual(forgetting);
+  });
+
+  it("ends this session and no other one", async () => {
+    const other = await aSession(stack.sql, user.id);
+
+    await stack.call("sign-out", { as: user.token });
+
     expect((await session(user.token)).body).toEqual(unauthorized);
     expect((await session(other)).status).toBe(200);
   });
 
-  it("returns 200 and leaves no row to who has no session, or none any more, or has been deleted", async () => {
-    const [deleted, recorded] = [await aUser(stack.sql), () => stack.sql`select id from changes`];
-    await stack.sql`delete from users where id = ${deleted.id}`;
-    await stack.call("sign-out", { as: user.token });
+  it.each([
+    { whom: "a browser without a cookie", tokenOf: () => undefined },
+    { whom: "an unknown token", tokenOf: () => "junk" },
+    { whom: "a token that is too long", tokenOf: () => "x".repeat(513) },
+    {
+      whom: "a deleted user",
+      tokenOf: async () => {
+        const deleted = await aUser(stack.sql);
+        await stack.sql`delete from users where id = ${deleted.id}`;
+        return deleted.token;
+      },
+    },
+    {
+      whom: "a session that has ended",
+      tokenOf: async () => {
+        await stack.call("sign-out", { as: user.token });
+        return user.token;
+      },
+    },
+  ])("returns 200 to $whom, has the cookie forgotten, and leaves no row", async ({ tokenOf }) => {
+    const as = await tokenOf();
+    const recorded = () => stack.sql`select id from changes`;
     const before = await recorded();
-    for (const as of [undefined, "junk", "x".repeat(513), deleted.token, user.token]) {
-      const { body, headers } = await unchanged(stack, () => stack.call("sign-out", { as }));
 
-      expect([body, headers.getSetCookie()]).toEqual([signedOut, forgetting]);
-    }
+    const { body, headers } = await unchanged(stack, () => stack.call("sign-out", { as }));
+
+    expect([body, headers.getSetCookie()]).toEqual([signedOut, forgetting]);
     expect(await recorded()).toEqual(before);
   });
 
@@ -264,9 +298,17 @@ describe("POST /sign-out", () => {
   });
 
   it.each([
-    [undefined, ["; Domain=v1.api.example.com", "; Domain=api.example.com", "; Domain=example.com", ""]],
-    ["example.com", ["", "; Domain=v1.api.example.com", "; Domain=api.example.com", "; Domain=example.com"]],
-  ])("has the cookie of every domain forgotten, at last that of the setting: %s", async (domain, domains) => {
+    {
+      setting: "without a domain in the settings, that of the API itself",
+      domain: undefined,
+      domains: ["; Domain=v1.api.example.com", "; Domain=api.example.com", "; Domain=example.com", ""],
+    },
+    {
+      setting: "with a domain in the settings, that domain",
+      domain: "example.com",
+      domains: ["", "; Domain=v1.api.example.com", "; Domain=api.example.com", "; Domain=example.com"],
+    },
+  ])("has the cookie of every domain forgotten, and at last, $setting", async ({ domain, domains }) => {
     variables = {
       SIGN_IN_API_ADDRESS: "https://v1.api.example.com",
       ...(domain ? { SIGN_IN_COOKIE_DOMAIN: domain } : {}),
