@@ -117,12 +117,15 @@ const localised = (column: Sql, table: Sql, filter: Sql, rank: Sql): Sql => sql`
   )
 `;
 
-/** All tags of the series. */
+/**
+ * All tags of the series. Each is the first tag from its id on: so PostgreSQL looks it up. By a join it reads all tags for
+ * each series, unless there are some hundreds of them.
+ */
 export const seriesTags = records(sql`
-  select tags.id, tags.name
-  from series_tags join tags on tags.id = series_tags.tag_id
+  select tag.id, tag.name
+  from series_tags cross join lateral (select id, name from tags where id >= tag_id order by id limit 1) as tag
   where series_tags.series_id = series.id
-  order by name_key(tags.name), tags.id
+  order by name_key(tag.name), tag.id
 `);
 
 /** All aliases of the series. */

@@ -185,6 +185,14 @@ describe("In a large catalogue", () => {
     );
   });
 
+  it.each([
+    ["listed", page(listed({}))],
+    ["that is shown", series.find("made-up-300", { client: undefined, include: undefined })],
+    ["of a contributor", works()],
+  ])("the tags of each series %s are looked up, also while there are few tags", async (_, statement) => {
+    expect(await planOf(statement)).toMatch(/Index Scan using tags_pkey on tags/);
+  });
+
   const accents = "\u0301".repeat(250);
 
   it.each([

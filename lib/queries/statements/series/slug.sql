@@ -35,10 +35,12 @@ from
                     select row_to_json(record)
                     from
                       (
-                        select tags.id, tags.name
-                        from series_tags join tags on tags.id = series_tags.tag_id
+                        select tag.id, tag.name
+                        from
+                          series_tags
+                          cross join lateral (select id, name from tags where id >= tag_id order by id limit 1) as tag
                         where series_tags.series_id = series.id
-                        order by name_key (tags.name), tags.id
+                        order by name_key (tag.name), tag.id
                       ) as record
                   ) as tags,
                   array(
