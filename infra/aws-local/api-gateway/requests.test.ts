@@ -155,12 +155,32 @@ describe("The event of a request", () => {
     expect(event.queryStringParameters).toEqual(last);
   });
 
-  it.each<[string, string | Buffer, Record<string, string>, string | null, boolean]>([
-    ["text", '{"a":"é"}', {}, '{"a":"é"}', false],
-    ["replacement characters", Buffer.from([0x61, 0xff, 0x62]), { "Content-Type": "image/gif" }, "a\u{FFFD}b", false],
-    ["Base64 of a binary type", Buffer.from([0xff]), { "Content-Type": "Image/PNG; a=b" }, "/w==", true],
-    ["null if empty", "", { "Content-Type": "image/png" }, null, false],
-  ])("has as body: %s", async (_, sent, headers, body, isBase64Encoded) => {
+  interface Body {
+    readonly what: string;
+    readonly sent: string | Buffer;
+    readonly headers: Record<string, string>;
+    readonly body: string | null;
+    readonly isBase64Encoded: boolean;
+  }
+
+  it.each<Body>([
+    { what: "text", sent: '{"a":"é"}', headers: {}, body: '{"a":"é"}', isBase64Encoded: false },
+    {
+      what: "replacement characters",
+      sent: Buffer.from([0x61, 0xff, 0x62]),
+      headers: { "Content-Type": "image/gif" },
+      body: "a\u{FFFD}b",
+      isBase64Encoded: false,
+    },
+    {
+      what: "Base64 of a binary type",
+      sent: Buffer.from([0xff]),
+      headers: { "Content-Type": "Image/PNG; a=b" },
+      body: "/w==",
+      isBase64Encoded: true,
+    },
+    { what: "null if empty", sent: "", headers: { "Content-Type": "image/png" }, body: null, isBase64Encoded: false },
+  ])("has as body: $what", async ({ sent, headers, body, isBase64Encoded }) => {
     const event = await eventOf("/echo", { method: "POST", body: sent, headers });
 
     expect(event).toMatchObject({ body, isBase64Encoded, httpMethod: "POST" });
@@ -178,12 +198,39 @@ describe("A request is refused", () => {
     },
   );
 
-  it.each<[string, number, string | undefined, () => ReturnType<typeof send>]>([
-    ["a body of more than 10 MB", 413, "Request Too Long", () => post(Buffer.alloc(bodyBytesMax + 1, "x"))],
-    ["a compressed body", 415, "Unsupported Media Type", () => post(gzipSync("{}"), { "Content-Encoding": "gzip" })],
-    ["headers of more than 10,240 bytes", 400, "Bad Request", () => post("", { Cookie: "x".repeat(10_240) })],
-    ["another host", 403, undefined, () => send(gateway.url, "/things", { headers: { Host: "example.com" } })],
-  ])("for %s", async (_, status, message, request) => {
+  interface Refused {
+    readonly what: string;
+    readonly status: number;
+    readonly message: string | undefined;
+    readonly request: () => ReturnType<typeof send>;
+  }
+
+  it.each<Refused>([
+    {
+      what: "a body of more than 10 MB",
+      status: 413,
+      message: "Request Too Long",
+      request: () => post(Buffer.alloc(bodyBytesMax + 1, "x")),
+    },
+    {
+      what: "a compressed body",
+      status: 415,
+      message: "Unsupported Media Type",
+      request: () => post(gzipSync("{}"), { "Content-Encoding": "gzip" }),
+    },
+    {
+      what: "headers of more than 10,240 bytes",
+      status: 400,
+      message: "Bad Request",
+      request: () => post("", { Cookie: "x".repeat(10_240) }),
+    },
+    {
+      what: "another host",
+      status: 403,
+      message: undefined,
+      request: () => send(gateway.url, "/things", { headers: { Host: "example.com" } }),
+    },
+  ])("with $status for $what", async ({ status, message, request }) => {
     expect(await request()).toMatchObject({ status, ...(message && { json: { message } }) });
   });
 

@@ -182,48 +182,129 @@ const imageETag = `"${hash("md5", "an image")}"`;
 const impostor = { ...newKey(), accessKeyId: s3.key.accessKeyId };
 
 describe("S3 refuses", () => {
-  it.each<[string, () => Promise<unknown>, number, string]>([
-    ["a read of no version", () => get("odd", noVersion), 404, "NoSuchVersion"],
-    ["a read of a version that cannot be", () => get("odd", "first"), 400, "InvalidArgument"],
-    ["a read from no bucket", () => get("odd", undefined, { Bucket: "none" }), 404, "NoSuchBucket"],
-    ["a read of what has not changed", () => get("odd", undefined, { IfNoneMatch: imageETag }), 304, "Unknown"],
-    ["a read of another ETag", () => get("odd", undefined, { IfMatch: '"0"' }), 412, "PreconditionFailed"],
-    ["a range behind the end", () => get("odd", undefined, { Range: "bytes=10-" }), 416, "InvalidRange"],
-    ["a range from the end", () => get("odd", undefined, { Range: "bytes=-3" }), 501, "NotImplemented"],
-    ["several ranges", () => get("odd", undefined, { Range: "bytes=0-1,4-5" }), 501, "NotImplemented"],
-    ["a deletion of an empty version", () => remove("odd", ""), 400, "InvalidArgument"],
-    ["a page of versions", () => list({ MaxKeys: 1 }), 501, "NotImplemented"],
-    ["a copy of a deleted object", () => copy(`${Bucket}/dead`), 404, "NoSuchKey"],
-    ["a copy of no version", () => copy(`${Bucket}/odd?versionId=${noVersion}`), 404, "NoSuchVersion"],
-    ["a copy from no bucket", () => copy("none/odd"), 404, "NoSuchBucket"],
-  ])("%s", async (_, call, httpStatusCode, name) => {
+  it.each<{ what: string; call: () => Promise<unknown>; status: number; error: string }>([
+    { what: "a read of no version", call: () => get("odd", noVersion), status: 404, error: "NoSuchVersion" },
+    {
+      what: "a read of a version that cannot be",
+      call: () => get("odd", "first"),
+      status: 400,
+      error: "InvalidArgument",
+    },
+    {
+      what: "a read from no bucket",
+      call: () => get("odd", undefined, { Bucket: "none" }),
+      status: 404,
+      error: "NoSuchBucket",
+    },
+    {
+      what: "a read of what has not changed",
+      call: () => get("odd", undefined, { IfNoneMatch: imageETag }),
+      status: 304,
+      error: "Unknown",
+    },
+    {
+      what: "a read of another ETag",
+      call: () => get("odd", undefined, { IfMatch: '"0"' }),
+      status: 412,
+      error: "PreconditionFailed",
+    },
+    {
+      what: "a range behind the end",
+      call: () => get("odd", undefined, { Range: "bytes=10-" }),
+      status: 416,
+      error: "InvalidRange",
+    },
+    {
+      what: "a range from the end",
+      call: () => get("odd", undefined, { Range: "bytes=-3" }),
+      status: 501,
+      error: "NotImplemented",
+    },
+    {
+      what: "several ranges",
+      call: () => get("odd", undefined, { Range: "bytes=0-1,4-5" }),
+      status: 501,
+      error: "NotImplemented",
+    },
+    { what: "a deletion of an empty version", call: () => remove("odd", ""), status: 400, error: "InvalidArgument" },
+    { what: "a page of versions", call: () => list({ MaxKeys: 1 }), status: 501, error: "NotImplemented" },
+    { what: "a copy of a deleted object", call: () => copy(`${Bucket}/dead`), status: 404, error: "NoSuchKey" },
+    {
+      what: "a copy of no version",
+      call: () => copy(`${Bucket}/odd?versionId=${noVersion}`),
+      status: 404,
+      error: "NoSuchVersion",
+    },
+    { what: "a copy from no bucket", call: () => copy("none/odd"), status: 404, error: "NoSuchBucket" },
+  ])("$what with $status", async ({ call, status, error }) => {
     await put("odd");
     await put("dead");
     await remove("dead");
 
-    await expect(call()).rejects.toMatchObject({ name, $metadata: { httpStatusCode } });
+    await expect(call()).rejects.toMatchObject({ name: error, $metadata: { httpStatusCode: status } });
   });
 
-  it.each<[string, string, string, object, number, string, Key?]>([
-    ["no signature", "PUT", "/images/x", { authorization: [] }, 403, "AccessDenied"],
-    ["another key", "PUT", "/images/x", {}, 403, "InvalidAccessKeyId", newKey()],
-    ["another secret", "PUT", "/images/x", {}, 403, "SignatureDoesNotMatch", impostor],
-    ["no signature of AWS", "PUT", "/images/x", { authorization: "Bearer x" }, 400, "AuthorizationHeaderMalformed"],
-    ["another hash than was signed", "PUT", "/images/x", { "x-amz-content-sha256": "0" }, 403, "SignatureDoesNotMatch"],
-    ["a page of another host", "PUT", "/images/x", { origin: "https://evil.example.com" }, 403, "AccessDenied"],
-    ["another host's name", "PUT", "/images/x", { host: "evil.example.com" }, 403, "AccessDenied"],
-    ["a bucket of another account", "PUT", "/images/x", { "x-amz-expected-bucket-owner": "1" }, 403, "AccessDenied"],
-    ["a path that is not encoded", "PUT", "/images/x%", {}, 400, "InvalidURI"],
-    ["a copy with other headers", "PUT", "/images/x", { "x-amz-metadata-directive": "REPLACE" }, 501, "NotImplemented"],
-    ["a storage class", "PUT", "/images/x", { "x-amz-storage-class": "GLACIER" }, 501, "NotImplemented"],
-    ["a condition", "PUT", "/images/x", { "if-none-match": "*" }, 501, "NotImplemented"],
-    ["a key of 1,000 characters", "PUT", `/images/${"a".repeat(1_000)}`, {}, 400, "KeyTooLongError"],
-    ["tags", "PUT", "/images/x?tagging=", {}, 501, "NotImplemented"],
-    ["a read by date", "GET", "/images/x", { "if-modified-since": "now" }, 501, "NotImplemented"],
-    ["a form", "POST", "/images", {}, 501, "NotImplemented"],
-    ["a deletion of nothing", "POST", "/images?delete=", {}, 400, "MalformedXML"],
-    ["no bucket", "GET", "/", {}, 501, "NotImplemented"],
-  ])("%s", async (_, method, path, headers, status, code, by) => {
+  interface Refused {
+    readonly what: string;
+    readonly method?: string;
+    readonly path?: string;
+    readonly headers?: object;
+    readonly status: number;
+    readonly code: string;
+    readonly by?: Key;
+  }
+
+  it.each<Refused>([
+    { what: "no signature", headers: { authorization: [] }, status: 403, code: "AccessDenied" },
+    { what: "another key", status: 403, code: "InvalidAccessKeyId", by: newKey() },
+    { what: "another secret", status: 403, code: "SignatureDoesNotMatch", by: impostor },
+    {
+      what: "no signature of AWS",
+      headers: { authorization: "Bearer x" },
+      status: 400,
+      code: "AuthorizationHeaderMalformed",
+    },
+    {
+      what: "another hash than was signed",
+      headers: { "x-amz-content-sha256": "0" },
+      status: 403,
+      code: "SignatureDoesNotMatch",
+    },
+    {
+      what: "a page of another host",
+      headers: { origin: "https://evil.example.com" },
+      status: 403,
+      code: "AccessDenied",
+    },
+    { what: "another host's name", headers: { host: "evil.example.com" }, status: 403, code: "AccessDenied" },
+    {
+      what: "a bucket of another account",
+      headers: { "x-amz-expected-bucket-owner": "1" },
+      status: 403,
+      code: "AccessDenied",
+    },
+    { what: "a path that is not encoded", path: "/images/x%", status: 400, code: "InvalidURI" },
+    {
+      what: "a copy with other headers",
+      headers: { "x-amz-metadata-directive": "REPLACE" },
+      status: 501,
+      code: "NotImplemented",
+    },
+    { what: "a storage class", headers: { "x-amz-storage-class": "GLACIER" }, status: 501, code: "NotImplemented" },
+    { what: "a condition", headers: { "if-none-match": "*" }, status: 501, code: "NotImplemented" },
+    { what: "a key of 1,000 characters", path: `/images/${"a".repeat(1_000)}`, status: 400, code: "KeyTooLongError" },
+    { what: "tags", path: "/images/x?tagging=", status: 501, code: "NotImplemented" },
+    {
+      what: "a read by date",
+      method: "GET",
+      headers: { "if-modified-since": "now" },
+      status: 501,
+      code: "NotImplemented",
+    },
+    { what: "a form", method: "POST", path: "/images", status: 501, code: "NotImplemented" },
+    { what: "a deletion of nothing", method: "POST", path: "/images?delete=", status: 400, code: "MalformedXML" },
+    { what: "no bucket", method: "GET", path: "/", status: 501, code: "NotImplemented" },
+  ])("$what with $status", async ({ method = "PUT", path = "/images/x", headers = {}, status, code, by }) => {
     expect(await request(method, path, method === "GET" ? "" : "an image", headers, by)).toEqual({ status, code });
     expect(await keys()).toEqual([]);
   });
