@@ -59,37 +59,62 @@ const key = { "idempotency-key": expect.stringMatching(/^[\w-]{20,}$/) };
 const lenient = { headers: { Prefer: "handling=lenient" } };
 const other = { headers: { "X-Page": "2", "idempotency-key": "mine" }, cache: "no-store" } as const;
 
-const requests: [what: string, send: Send, request: object, options?: ClientOptions][] = [
-  [
-    "one part of the path, whatever is in it",
-    bySlug("../a?b#c$&日本"),
-    { url: "/contributor/slug/..%2Fa%3Fb%23c%24%26%E6%97%A5%E6%9C%AC" },
-  ],
-  ["a query without its empty parameters", searching, { url: "/contributors?client=1&search=a%26b+%2Bc&limit=0" }],
-  ["the cookie of administrators", listRoles, { credentials: "include" }],
-  ["the cookie, to learn whose it is", (it) => it.GET("/session"), { credentials: "include" }],
-  ["the cookie, to end the session", (it) => it.POST("/sign-out"), { credentials: "include" }],
-  ["the cookie if the client has to", listPublishers, { credentials: "include" }, { credentials: "include" }],
-  ["no cookie if the client has none", listRoles, { credentials: "omit" }, { credentials: "omit" }],
-  [
-    "neither cookie, key nor preference to the public",
-    listPublishers,
-    { credentials: undefined, "idempotency-key": undefined, prefer: undefined },
-  ],
-  ["the preference that misspelt names are refused", addRole, { prefer: "handling=strict" }],
-  ["another preference", (it) => it.GET("/admin-roles", lenient), { prefer: "handling=lenient" }],
-  ["a change with a key", addRole, { ...json, ...key, method: "POST" }],
-  [
-    "a merge patch",
-    (it) => it.POST("/admin-users/edit/{id}", { path, patch: { username: "a" } }),
-    { ...patch, ...key },
-  ],
-  [
-    "the headers of client and call",
-    (it) => it.DELETE("/admin-roles/delete/{id}", { path, ...other }),
-    { "idempotency-key": "mine", cookie: "a=b", "x-page": "2", cache: "no-store" },
-    { headers: { Cookie: "a=b", "X-Page": "1" } },
-  ],
+interface SentCall {
+  readonly what: string;
+  readonly send: Send;
+  readonly request: object;
+  readonly options?: ClientOptions;
+}
+
+const requests: readonly SentCall[] = [
+  {
+    what: "one part of the path, whatever is in it",
+    send: bySlug("../a?b#c$&日本"),
+    request: { url: "/contributor/slug/..%2Fa%3Fb%23c%24%26%E6%97%A5%E6%9C%AC" },
+  },
+  {
+    what: "a query without its empty parameters",
+    send: searching,
+    request: { url: "/contributors?client=1&search=a%26b+%2Bc&limit=0" },
+  },
+  { what: "the cookie of administrators", send: listRoles, request: { credentials: "include" } },
+  { what: "the cookie, to learn whose it is", send: (it) => it.GET("/session"), request: { credentials: "include" } },
+  { what: "the cookie, to end the session", send: (it) => it.POST("/sign-out"), request: { credentials: "include" } },
+  {
+    what: "the cookie if the client has to",
+    send: listPublishers,
+    request: { credentials: "include" },
+    options: { credentials: "include" },
+  },
+  {
+    what: "no cookie if the client has none",
+    send: listRoles,
+    request: { credentials: "omit" },
+    options: { credentials: "omit" },
+  },
+  {
+    what: "neither cookie, key nor preference to the public",
+    send: listPublishers,
+    request: { credentials: undefined, "idempotency-key": undefined, prefer: undefined },
+  },
+  { what: "the preference that misspelt names are refused", send: addRole, request: { prefer: "handling=strict" } },
+  {
+    what: "another preference",
+    send: (it) => it.GET("/admin-roles", lenient),
+    request: { prefer: "handling=lenient" },
+  },
+  { what: "a change with a key", send: addRole, request: { ...json, ...key, method: "POST" } },
+  {
+    what: "a merge patch",
+    send: (it) => it.POST("/admin-users/edit/{id}", { path, patch: { username: "a" } }),
+    request: { ...patch, ...key },
+  },
+  {
+    what: "the headers of client and call",
+    send: (it) => it.DELETE("/admin-roles/delete/{id}", { path, ...other }),
+    request: { "idempotency-key": "mine", cookie: "a=b", "x-page": "2", cache: "no-store" },
+    options: { headers: { Cookie: "a=b", "X-Page": "1" } },
+  },
 ];
 
 const results: [what: string, response: Response, result: object][] = [
@@ -127,28 +152,64 @@ const results: [what: string, response: Response, result: object][] = [
 ];
 
 /** What requests meet, how often a call sends them, and the status of its result; without one it rejects. */
-const retries: [what: string, Outcome[], times: number, status?: number, options?: ClientOptions][] = [
-  ["429 with a time to wait", [empty(429, "0"), empty(200)], 2, 200],
-  ["503 with a time to wait", [empty(503, "0"), empty(200)], 2, 200],
-  ["504", [empty(504, "0"), empty(200)], 2, 200],
-  ["a lost request", [lost, empty(200)], 2, 200],
-  ["a response that breaks off", [brokenOff, empty(200)], 2, 200],
-  ["500", [empty(500, "0")], 1, 500],
-  ["401", [empty(401)], 1, 401],
-  ["503 of a service without the feature", [empty(503)], 1, 503],
-  ["503 with a strange time to wait", [empty(503, "soon")], 1, 503],
-  ["503 until a date that has passed", [empty(503, "Fri, 27 Nov 2026 08:00:00 GMT"), empty(200)], 2, 200],
-  ["503 until a date that is far", [empty(503, "Fri, 27 Nov 2099 08:00:00 GMT")], 1, 503],
-  ["429 with a longer time than a call has", [empty(429, "300")], 1, 429],
-  ["429 with a longer time than the client's", [empty(429, "20")], 1, 429, { retry: { seconds: 19 } }],
-  ["errors all the time", [empty(503, "0"), empty(503, "0"), empty(429, "0")], 3, 429],
-  ["losses all the time", [lost, lost, brokenOff], 3],
-  ["errors, if the client tries twice", [empty(503, "0")], 2, 503, { retry: { attempts: 2 } }],
-  ["an error, if the client tries once", [empty(503, "0")], 1, 503, { retry: false }],
+interface Retries {
+  readonly what: string;
+  readonly outcomes: readonly Outcome[];
+  readonly times: number;
+  readonly status?: number;
+  readonly options?: ClientOptions;
+}
+
+const retries: readonly Retries[] = [
+  { what: "429 with a time to wait", outcomes: [empty(429, "0"), empty(200)], times: 2, status: 200 },
+  { what: "503 with a time to wait", outcomes: [empty(503, "0"), empty(200)], times: 2, status: 200 },
+  { what: "504", outcomes: [empty(504, "0"), empty(200)], times: 2, status: 200 },
+  { what: "a lost request", outcomes: [lost, empty(200)], times: 2, status: 200 },
+  { what: "a response that breaks off", outcomes: [brokenOff, empty(200)], times: 2, status: 200 },
+  { what: "500", outcomes: [empty(500, "0")], times: 1, status: 500 },
+  { what: "401", outcomes: [empty(401)], times: 1, status: 401 },
+  { what: "503 of a service without the feature", outcomes: [empty(503)], times: 1, status: 503 },
+  { what: "503 with a strange time to wait", outcomes: [empty(503, "soon")], times: 1, status: 503 },
+  {
+    what: "503 until a date that has passed",
+    outcomes: [empty(503, "Fri, 27 Nov 2026 08:00:00 GMT"), empty(200)],
+    times: 2,
+    status: 200,
+  },
+  {
+    what: "503 until a date that is far",
+    outcomes: [empty(503, "Fri, 27 Nov 2099 08:00:00 GMT")],
+    times: 1,
+    status: 503,
+  },
+  { what: "429 with a longer time than a call has", outcomes: [empty(429, "300")], times: 1, status: 429 },
+  {
+    what: "429 with a longer time than the client's",
+    outcomes: [empty(429, "20")],
+    times: 1,
+    status: 429,
+    options: { retry: { seconds: 19 } },
+  },
+  { what: "errors all the time", outcomes: [empty(503, "0"), empty(503, "0"), empty(429, "0")], times: 3, status: 429 },
+  { what: "losses all the time", outcomes: [lost, lost, brokenOff], times: 3 },
+  {
+    what: "errors, if the client tries twice",
+    outcomes: [empty(503, "0")],
+    times: 2,
+    status: 503,
+    options: { retry: { attempts: 2 } },
+  },
+  {
+    what: "an error, if the client tries once",
+    outcomes: [empty(503, "0")],
+    times: 1,
+    status: 503,
+    options: { retry: false },
+  },
 ];
 
 describe("A call", () => {
-  it.each(requests)("sends %s", async (_, send, request, options) => {
+  it.each(requests)("sends $what", async ({ send, request, options }) => {
     const { sent, colophon } = clientOver([], options);
 
     await send(colophon);
@@ -172,7 +233,7 @@ describe("A call", () => {
     ["A read", listRoles],
     ["A change", addRole],
   ])("%s", (_, send) => {
-    it.each(retries)("after %s", async (_, outcomes, times, status, options) => {
+    it.each(retries)("after $what", async ({ outcomes, times, status, options }) => {
       const { sent, colophon } = clientOver(outcomes, options);
 
       const result = (await send(colophon).catch((error) => ({ error }))) as { response?: Response; error?: Error };
@@ -407,29 +468,51 @@ const edits: [what: string, send: Send, content: object][] = [
 
 const others = Response.json({ id: 7, gender: "female" }, { headers: { ETag: '"2"' } });
 
-const endings: [what: string, form: ContributorForm, responses: Response[], result: object][] = [
-  ["saved", { gender: "" }, [empty(200)], { status: "saved" }],
-  [
-    "a conflict",
-    { gender: "" },
-    [empty(412), others],
-    { status: "conflict", error: { code: 412 }, current: { version: '"2"' } },
-  ],
-  ["refused if another user has deleted it", { gender: "" }, [empty(412), empty(404)], { error: { code: 404 } }],
-  ["taken", { first_name: "A" }, [failing(409, "Taken")], { status: "taken", error: { data: "Taken" } }],
-  [
-    "invalid by its list",
-    { aliases: ["?"] },
-    [failing(400, "Invalid parameter: added_aliases", 'added_aliases;reason="invalid"')],
-    { status: "invalid", error: { field: "aliases", fields: [{ name: "aliases", reason: "invalid" }] } },
-  ],
-  [
-    "invalid without its name",
-    { first_name: " " },
-    [failing(400, "Required parameters missing", 'first_name;reason="missing"')],
-    { status: "invalid", error: { field: "first_name", data: "Required parameters missing" } },
-  ],
-  ["refused without a session", { gender: "" }, [empty(401)], { status: "refused", error: { code: 401 } }],
+interface Ending {
+  readonly what: string;
+  readonly form: ContributorForm;
+  readonly responses: readonly Response[];
+  readonly result: object;
+}
+
+const endings: readonly Ending[] = [
+  { what: "saved", form: { gender: "" }, responses: [empty(200)], result: { status: "saved" } },
+  {
+    what: "a conflict",
+    form: { gender: "" },
+    responses: [empty(412), others],
+    result: { status: "conflict", error: { code: 412 }, current: { version: '"2"' } },
+  },
+  {
+    what: "refused if another user has deleted it",
+    form: { gender: "" },
+    responses: [empty(412), empty(404)],
+    result: { error: { code: 404 } },
+  },
+  {
+    what: "taken",
+    form: { first_name: "A" },
+    responses: [failing(409, "Taken")],
+    result: { status: "taken", error: { data: "Taken" } },
+  },
+  {
+    what: "invalid by its list",
+    form: { aliases: ["?"] },
+    responses: [failing(400, "Invalid parameter: added_aliases", 'added_aliases;reason="invalid"')],
+    result: { status: "invalid", error: { field: "aliases", fields: [{ name: "aliases", reason: "invalid" }] } },
+  },
+  {
+    what: "invalid without its name",
+    form: { first_name: " " },
+    responses: [failing(400, "Required parameters missing", 'first_name;reason="missing"')],
+    result: { status: "invalid", error: { field: "first_name", data: "Required parameters missing" } },
+  },
+  {
+    what: "refused without a session",
+    form: { gender: "" },
+    responses: [empty(401)],
+    result: { status: "refused", error: { code: 401 } },
+  },
 ];
 
 describe("An edit", () => {
@@ -442,7 +525,7 @@ describe("An edit", () => {
     expect(JSON.parse(`${sent[0]?.body}`)).toEqual(content);
   });
 
-  it.each(endings)("is %s", async (_, form, responses, result) => {
+  it.each(endings)("is $what", async ({ form, responses, result }) => {
     const { sent, colophon } = clientOver(responses);
 
     expect(await colophon.editContributor(opened, form)).toMatchObject(result);

@@ -135,34 +135,52 @@ const panel = (image: string) => `
   await (await example.open(id)).close();
 `;
 
-type Example = [file: string, driver: string, as: string, printed: RegExp, changes?: readonly unknown[]];
+interface Example {
+  readonly what: string;
+  readonly file: string;
+  /** What calls the example. */
+  readonly driver?: string;
+  readonly as?: "nobody" | "editor" | "administrator";
+  readonly printed: RegExp;
+  readonly changes?: readonly unknown[];
+}
 const examples: readonly Example[] = [
-  ["Website.ts", "", "nobody", /^\{ links: \[ '\/osamu-tezuka: Osamu Tezuka' \], pages: 1 \}\n7\n$/],
-  ["next-page.js", nextPage("osamu-tezuka"), "nobody", osamuTezuka],
-  ["next-page.js", nextPage("unknown"), "nobody", /^Error: 404$/],
-  ["astro-page.js", astroPage("osamu-tezuka"), "nobody", osamuTezuka],
-  ["astro-page.js", astroPage("unknown"), "nobody", /^404$/m],
-  ["whole-lists.ts", "", "nobody", /^\d+ publishers\n(50 of (\d+)\n)+(\d+ of \2\n)\2 lines\n$/],
-  ["mock.ts", "", "nobody", /^Kodansha\n$/],
-  ["tanstack-query.ts", "", "editor", /^\[ 'Urasawa' \]\n$/],
-  [
-    "users-and-roles.ts",
-    "",
-    "administrator",
-    /^saved\nsaved\n$/,
-    [
+  {
+    what: "a website",
+    file: "Website.ts",
+    printed: /^\{ links: \[ '\/osamu-tezuka: Osamu Tezuka' \], pages: 1 \}\n7\n$/,
+  },
+  { what: "a page of Next.js", file: "next-page.js", driver: nextPage("osamu-tezuka"), printed: osamuTezuka },
+  { what: "a missing page of Next.js", file: "next-page.js", driver: nextPage("unknown"), printed: /^Error: 404$/ },
+  { what: "a page of Astro", file: "astro-page.js", driver: astroPage("osamu-tezuka"), printed: osamuTezuka },
+  { what: "a missing page of Astro", file: "astro-page.js", driver: astroPage("unknown"), printed: /^404$/m },
+  {
+    what: "whole lists",
+    file: "whole-lists.ts",
+    printed: /^\d+ publishers\n(50 of (\d+)\n)+(\d+ of \2\n)\2 lines\n$/,
+  },
+  { what: "a mock of the service", file: "mock.ts", printed: /^Kodansha\n$/ },
+  { what: "queries of TanStack", file: "tanstack-query.ts", as: "editor", printed: /^\[ 'Urasawa' \]\n$/ },
+  {
+    what: "users and roles",
+    file: "users-and-roles.ts",
+    as: "administrator",
+    printed: /^saved\nsaved\n$/,
+    changes: [
       "changes + admin-roles/edit",
       "changes + admin-users/edit",
       'roles.name: "Auditor" -> "Reviewer"',
       expect.stringMatching(/^user_roles \+/),
     ],
-  ],
-  [
-    "Panel.ts",
-    panel(dataUrl(await plain().png().toBuffer())),
-    "editor",
-    /^\{ name: 'editor', mayDelete: false \}\n\d+ Machiko is a draft of website 1\n1 of 1\n(Saved\n){2}Wrong aliases: Invalid parameter: added_aliases\ntrue female artist\n$/,
-    [
+  },
+  {
+    what: "a panel",
+    file: "Panel.ts",
+    driver: panel(dataUrl(await plain().png().toBuffer())),
+    as: "editor",
+    printed:
+      /^\{ name: 'editor', mayDelete: false \}\n\d+ Machiko is a draft of website 1\n1 of 1\n(Saved\n){2}Wrong aliases: Invalid parameter: added_aliases\ntrue female artist\n$/,
+    changes: [
       "changes + admin-contributors/add",
       "changes + admin-contributors/edit",
       "changes + admin-contributors/edit",
@@ -171,7 +189,7 @@ const examples: readonly Example[] = [
       expect.stringMatching(/^contributors \+ .*"type":"artist","image":".*"gender":"female"/),
       expect.stringMatching(/^images_to_remove \+/),
     ],
-  ],
+  },
 ];
 
 async function compile(files: readonly string[], ...libraries: readonly string[]): Promise<string> {
@@ -214,8 +232,8 @@ describe("The examples of the client", () => {
   });
 
   it.each(examples)(
-    "run, and change only what they are to change: %s",
-    async (file, driver, as, printed, changes = []) => {
+    "run, and change only what they are to change: $what",
+    async ({ file, driver = "", as = "nobody", printed, changes = [] }) => {
       let text = "";
 
       const difference = await differenceBy(stack.sql, async () => {
