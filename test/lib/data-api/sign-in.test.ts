@@ -200,9 +200,9 @@ describe("An awaited e-mail address", () => {
   });
 
   it.each([
-    ["one of eight people", 8, [undefined], [200, ...Array(7).fill(403)], 1],
-    ["one person twice", 2, ["same"], [200, 200], 2],
-  ])("links %s who come with it at the same moment", async (_, count, [same], expected, sessions) => {
+    { whom: "one of eight people", count: 8, same: undefined, statuses: [200, ...Array(7).fill(403)], sessions: 1 },
+    { whom: "one person twice", count: 2, same: "same", statuses: [200, 200], sessions: 2 },
+  ])("links $whom who come with it at the same moment", async ({ count, same, statuses, sessions }) => {
     for (let round = 0; round < rounds; round++) {
       const user = await aUser(stack.sql);
       const email = await awaitEmail(user);
@@ -213,7 +213,7 @@ describe("An awaited e-mail address", () => {
         people.map((subject) => () => signInWith({ email, subject })),
       );
 
-      expect(outcomes.map(({ status }) => status).sort()).toEqual(expected);
+      expect(outcomes.map(({ status }) => status).sort()).toEqual(statuses);
       expect(await identitiesOf(user)).toHaveLength(1);
       expect(await sessionsOf(user)).toHaveLength(sessions);
     }

@@ -11,13 +11,13 @@ const sizesOf = async (bytes: Buffer) => {
 
 describe("render: sizes", () => {
   it.each([
-    ["wide", [3000, 1500], [1024, 512], [256, 128]],
-    ["tall", [600, 2400], [256, 1024], [64, 256]],
-    ["between the two", [500, 400], [500, 400], [256, 205]],
-    ["small", [40, 30], [40, 30], [40, 30]],
-    ["a dot", [1, 1], [1, 1], [1, 1]],
-    ["a line", [12_000, 2], [1024, 1], [256, 1]],
-  ])("are bounded and never larger than the input: %s", async (_, [width, height], full, scaled) => {
+    { shape: "wide", input: [3000, 1500], full: [1024, 512], scaled: [256, 128] },
+    { shape: "tall", input: [600, 2400], full: [256, 1024], scaled: [64, 256] },
+    { shape: "between the two", input: [500, 400], full: [500, 400], scaled: [256, 205] },
+    { shape: "small", input: [40, 30], full: [40, 30], scaled: [40, 30] },
+    { shape: "a dot", input: [1, 1], full: [1, 1], scaled: [1, 1] },
+    { shape: "a line", input: [12_000, 2], full: [1024, 1], scaled: [256, 1] },
+  ])("are bounded and never larger than the input: $shape", async ({ input: [width, height], full, scaled }) => {
     expect(await sizesOf(await plain("#336699", width, height).png().toBuffer())).toEqual([full, scaled]);
   });
 
@@ -195,18 +195,42 @@ describe("render: errors", () => {
   });
 
   it.each([
-    ["one line more than 50 megapixels", blackPng(10_000, 5_000), [512, 128], blackPng(10_000, 5_001), /pixel limit/],
-    [
-      "AVIF of more than 16 megapixels",
-      avif(4_000, 4_000),
-      [1024, 256],
-      avif(4_001, 4_000),
-      "The AVIF has 4001 x 4000",
-    ],
-    ["a side of more than 16,384 pixels", blackPng(16_384, 16), [1, 1], blackPng(16_385, 1), "16385 x 1 pixels"],
-    ["a higher side", blackPng(16, 16_384), [1024, 256], blackPng(1, 16_385), "1 x 16385 pixels"],
-    ["a much higher side", blackPng(16, 16), [16, 16], blackPng(1, 50_000_000), "1 x 50000000 pixels"],
-  ])("are thrown for %s", async (_, accepted, heights, refused, message) => {
+    {
+      what: "one line more than 50 megapixels",
+      accepted: blackPng(10_000, 5_000),
+      heights: [512, 128],
+      refused: blackPng(10_000, 5_001),
+      message: /pixel limit/,
+    },
+    {
+      what: "AVIF of more than 16 megapixels",
+      accepted: avif(4_000, 4_000),
+      heights: [1024, 256],
+      refused: avif(4_001, 4_000),
+      message: "The AVIF has 4001 x 4000",
+    },
+    {
+      what: "a side of more than 16,384 pixels",
+      accepted: blackPng(16_384, 16),
+      heights: [1, 1],
+      refused: blackPng(16_385, 1),
+      message: "16385 x 1 pixels",
+    },
+    {
+      what: "a higher side",
+      accepted: blackPng(16, 16_384),
+      heights: [1024, 256],
+      refused: blackPng(1, 16_385),
+      message: "1 x 16385 pixels",
+    },
+    {
+      what: "a much higher side",
+      accepted: blackPng(16, 16),
+      heights: [16, 16],
+      refused: blackPng(1, 50_000_000),
+      message: "1 x 50000000 pixels",
+    },
+  ])("are thrown for $what", async ({ accepted, heights, refused, message }) => {
     expect((await sizesOf(await accepted)).map(([, height]) => height)).toEqual(heights);
     await expect(render(await refused)).rejects.toThrow(message);
   });
