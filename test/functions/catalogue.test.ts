@@ -278,11 +278,16 @@ it("The detail of a publisher has its image with the size on request, and no sma
 });
 
 it.each([
-  ["contributor", "first_name", aContributor, { last_name: "", image: null, gender: null, links: [] }],
-  ["publisher", "name", aPublisher, { image: "", website: "", domain: "", country: "" }],
+  {
+    kind: "contributor",
+    name: "first_name",
+    add: aContributor,
+    fields: { last_name: "", image: null, gender: null, links: [] },
+  },
+  { kind: "publisher", name: "name", add: aPublisher, fields: { image: "", website: "", domain: "", country: "" } },
 ] as const)(
-  "The detail of a %s with only a %s has nulls, empty strings and arrays",
-  async (kind, name, add, fields) => {
+  "The detail of a $kind with only a $name has nulls, empty strings and arrays",
+  async ({ kind, name, add, fields }) => {
     const entry = await add(stack.sql, { [name]: "Bare" });
 
     const { body } = await lookUp(`${kind}/slug`, entry.slug);
@@ -291,34 +296,54 @@ it.each([
   },
 );
 
-it.each([
-  ["GET /contributor/random", "contributor/random", "No contributors found", aContributor],
-  ["GET /publisher/random", "publisher/random", "Publisher not found", aPublisher],
-  ["GET /series/random", "series/random", "No series found", (sql: Sql, columns: Columns) => aSeries(sql, {}, columns)],
-] as const)(
-  "%s returns 200 with a string, of which each shared or own record is equally likely, and 404 where there is none",
-  async (_, name, message, add) => {
+describe.each([
+  {
+    title: "GET /contributor/random",
+    endpoint: "contributor/random",
+    message: "No contributors found",
+    add: aContributor,
+  },
+  { title: "GET /publisher/random", endpoint: "publisher/random", message: "Publisher not found", add: aPublisher },
+  {
+    title: "GET /series/random",
+    endpoint: "series/random",
+    message: "No series found",
+    add: (sql: Sql, columns: Columns) => aSeries(sql, {}, columns),
+  },
+])("$title", ({ endpoint, message, add }) => {
+  beforeEach(async () => {
     await aContributor(stack.sql, { slug: "unpublished", public: false });
     await add(stack.sql, { slug: "foreign", client_id: 2 });
+  });
 
-    expect(await read(name)).toEqual(envelope(404, message));
+  it("returns 200 with a string, of which each shared or own record is equally likely", async () => {
     await add(stack.sql, { slug: "shared" });
     for (const slug of ["own", "other"]) await add(stack.sql, { slug, client_id: 1 });
 
     const slugs: string[] = [];
-    for (let time = 0; time < 300; time++) slugs.push(await read(name));
+    for (let time = 0; time < 300; time++) slugs.push(await read(endpoint));
 
     const counts = Object.groupBy(slugs, (slug) => slug);
     expect(Object.keys(counts).sort()).toEqual(["other", "own", "shared"]);
     // 100 each are expected; less than 55 happens once in ten million runs.
     for (const drawn of Object.values(counts)) expect(drawn?.length).toBeGreaterThan(55);
-  },
-);
+  });
+
+  it("returns 404 where there is no record in the client's scope", async () => {
+    expect(await read(endpoint)).toEqual(envelope(404, message));
+  });
+});
 
 describe.each([
-  ["GET /contributor/works/{id}", "contributor", "works", "by", aContributor],
-  ["GET /publisher/publications/{id}", "publisher", "publications", "from", aPublisher],
-] as const)("%s", (_, kind, field, relation, make) => {
+  { title: "GET /contributor/works/{id}", kind: "contributor", field: "works", relation: "by", make: aContributor },
+  {
+    title: "GET /publisher/publications/{id}",
+    kind: "publisher",
+    field: "publications",
+    relation: "from",
+    make: aPublisher,
+  },
+] as const)("$title", ({ kind, field, relation, make }) => {
   const endpoint = `${kind}/${field}`;
   const owner = () => make(stack.sql);
   const listOf = async ({ id }: Entry, query = {}) => await read(endpoint, { client: 1, ...query }, { id });

@@ -211,9 +211,15 @@ describe("Random merge patches, one after the other,", () => {
 });
 
 describe.each([
-  ["users", "User", "username", "lock", "DELETE /admin-users/lock/{id}"],
-  ["contributors", "Contributor", "first_name", "locked_by", "DELETE /admin-contributors/lock/{id}"],
-] as const)("Edit locks of %s", (resource, noun, name, shown, title) => {
+  { resource: "users", noun: "User", name: "username", shown: "lock", title: "DELETE /admin-users/lock/{id}" },
+  {
+    resource: "contributors",
+    noun: "Contributor",
+    name: "first_name",
+    shown: "locked_by",
+    title: "DELETE /admin-contributors/lock/{id}",
+  },
+] as const)("Edit locks of $resource", ({ resource, noun, name, shown, title }) => {
   const editor = useHolder(stack, `view-${resource}`, `edit-${resource}`);
   const other = useHolder(stack, `view-${resource}`, `edit-${resource}`);
   const viewer = useHolder(stack, `view-${resource}`);
@@ -244,24 +250,28 @@ describe.each([
   });
 
   const locked = [
-    ["no lock", undefined, 0, ["editor", 15]],
-    ["another person's lock", "other", 5, ["other", 5]],
-    ["the caller's own lock", "editor", 1, ["editor", 15]],
-    ["a lock that has expired", "other", -1, ["editor", 15]],
+    { what: "no lock", holder: undefined, minutes: 0, after: { holder: "editor", minutes: 15 } },
+    { what: "another person's lock", holder: "other", minutes: 5, after: { holder: "other", minutes: 5 } },
+    { what: "the caller's own lock", holder: "editor", minutes: 1, after: { holder: "editor", minutes: 15 } },
+    { what: "a lock that has expired", holder: "other", minutes: -1, after: { holder: "editor", minutes: 15 } },
   ] as const;
 
-  it.each(locked)(
-    "are taken for 15 minutes by opening a record with %s, unless another person has one, and neither taken nor renewed by lock=none",
-    async (_, before, minutes, [after, left]) => {
-      if (before) await lock(people[before], minutes);
+  it.each(locked)("are taken by opening a record with $what, unless another person has one", async (row) => {
+    if (row.holder) await lock(people[row.holder], row.minutes);
 
-      const { status, body, headers } = await unchanged(stack, () => open(editor.token, { lock: "none" }));
-      const opened = await open(editor.token);
+    await open(editor.token);
 
-      expect([status, body, headers.get("ETag")]).toEqual([200, opened.body, opened.headers.get("ETag")]);
-      expect(await lockOf()).toEqual([people[after].id, left]);
-    },
-  );
+    expect(await lockOf()).toEqual([people[row.after.holder].id, row.after.minutes]);
+  });
+
+  it.each(locked)("are neither taken nor renewed by lock=none with $what", async ({ holder, minutes }) => {
+    if (holder) await lock(people[holder], minutes);
+
+    const { status, body, headers } = await unchanged(stack, () => open(editor.token, { lock: "none" }));
+
+    const opened = await open(editor.token);
+    expect([status, body, headers.get("ETag")]).toEqual([200, opened.body, opened.headers.get("ETag")]);
+  });
 
   it("are not taken by a caller who may not edit", async () => {
     expect((await unchanged(stack, () => open(viewer.token))).status).toBe(200);

@@ -369,10 +369,22 @@ describe.each([
   });
 
   it.each([
-    ["role", "name", "permissions", 500, () => aRole(stack.sql)],
-    ["default role", "name", "permissions", 500, async () => ({ id: await defaultRoleId(stack.sql), name: "Default" })],
-    ["user", "username", "roles", 200, async () => ({ ...(await aUser(stack.sql)), name: longestName })],
-  ] as const)("as details of a %s, and its list gets no longer", async (_, field, kind, max, make) => {
+    { noun: "role", field: "name", kind: "permissions", max: 500, make: () => aRole(stack.sql) },
+    {
+      noun: "default role",
+      field: "name",
+      kind: "permissions",
+      max: 500,
+      make: async () => ({ id: await defaultRoleId(stack.sql), name: "Default" }),
+    },
+    {
+      noun: "user",
+      field: "username",
+      kind: "roles",
+      max: 200,
+      make: async () => ({ ...(await aUser(stack.sql)), name: longestName }),
+    },
+  ] as const)("as details of a $noun, and its list gets no longer", async ({ field, kind, max, make }) => {
     const { id, name } = await make();
     const resource = kind === "roles" ? "admin-users" : "admin-roles";
     const parts = await several(kind, numbered(max, uniqueName), twoThousand);
