@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
 import { declarationOf } from "../support/contract.ts";
 import { envelope, forbiddenBy } from "../support/envelope.ts";
@@ -38,155 +38,303 @@ async function administratorRole(): Promise<Named> {
 /** A user with all permissions, but without the Administrator role. */
 const everythingElse = async () => userOf(await aRole(stack.sql, ...(Object.keys(permissions) as Permission[])));
 
-it("A permission that this service does not check is granted, and taken from anybody, by all who may edit", async () => {
-  const caller = await holderOf(stack.sql, "edit-roles", "delete-roles", "edit-users", "view-roles");
-  const foreign = await aPermission(stack.sql);
-  const [role, more] = [await aRole(stack.sql, "view-roles"), await aRole(stack.sql, "view-users")];
-  const changes = { added_permissions: [foreign.id] };
-  const superior = await holderOf(stack.sql, "edit-roles", "delete-roles", "edit-users", "view-roles", "view-users");
-  await give(stack.sql, superior, role);
+describe("A permission that this service does not check", () => {
+  let caller: Person;
+  let foreign: Named;
+  let role: Named;
+  const grant = () => editRole(caller, role, { added_permissions: [foreign.id] });
 
-  expect((await editRole(caller, role, changes)).status).toBe(200);
-  expect((await editUser(caller, await userOf(more), { added_roles: [role.id] })).status).toBe(200);
-  // The role lacks the second permission, so it cannot lose it.
-  const removed_permissions = [foreign.id, await permissionId(stack.sql, "view-users")];
-  expect((await editRole(caller, role, { removed_permissions })).status).toBe(200);
-  await editRole(caller, role, changes);
-  expect((await remove(caller, "roles", role.id)).status).toBe(200);
+  beforeEach(async () => {
+    const able = ["edit-roles", "delete-roles", "edit-users", "view-roles"] as const;
+    caller = await holderOf(stack.sql, ...able);
+    foreign = await aPermission(stack.sql);
+    role = await aRole(stack.sql, "view-roles");
+    const superior = await holderOf(stack.sql, ...able, "view-users");
+    await give(stack.sql, superior, role);
+  });
+
+  it("is added to a role by all who may edit roles", async () => {
+    expect((await grant()).status).toBe(200);
+  });
+
+  it("is granted with a role by all who may edit users", async () => {
+    await grant();
+    const user = await userOf(await aRole(stack.sql, "view-users"));
+
+    expect((await editUser(caller, user, { added_roles: [role.id] })).status).toBe(200);
+  });
+
+  it("is taken from a role, and so from users who have more permissions than the caller", async () => {
+    await grant();
+    // The role lacks the second permission, so it cannot lose it.
+    const removed_permissions = [foreign.id, await permissionId(stack.sql, "view-users")];
+
+    expect((await editRole(caller, role, { removed_permissions })).status).toBe(200);
+  });
+
+  it("goes with a deleted role", async () => {
+    await grant();
+
+    expect((await remove(caller, "roles", role.id)).status).toBe(200);
+  });
 });
 
-it.each([
-  ["editing", "edit-roles"],
-  ["deleting", "delete-roles"],
-] as const)(
-  "Nobody weakens a user who has all of their permissions and more by %s a role, to delete the user afterwards",
-  async (_, permission) => {
+describe.each([
+  {
+    how: "editing",
+    permission: "edit-roles" as const,
+    weaken: async (by: Person, role: Named) =>
+      editRole(by, role, { removed_permissions: [await permissionId(stack.sql, "view-users")] }),
+  },
+  {
+    how: "deleting",
+    permission: "delete-roles" as const,
+    weaken: (by: Person, role: Named) => remove(by, "roles", role.id),
+  },
+])("A user who has all permissions of the caller, and more,", ({ how, permission, weaken }) => {
+  it(`is not weakened by ${how} a role, to be deleted afterwards`, async () => {
     const moderator = await holderOf(stack.sql, permission, "delete-users");
     const role = await aRole(stack.sql, permission, "delete-users", "view-users");
     const superior = await userOf(role);
-    const removed_permissions = [await permissionId(stack.sql, "view-users")];
 
     await expectForbidden(
       2,
-      () =>
-        permission === "edit-roles"
-          ? editRole(moderator, role, { removed_permissions })
-          : remove(moderator, "roles", role.id),
+      () => weaken(moderator, role),
       () => remove(moderator, "users", superior.id),
     );
-  },
-);
+  });
+});
 
-it("Nobody hands out a permission that they lack by taking somebody's last role, so that they get the default one", async () => {
-  const { sql } = stack;
-  const defaultRole = await defaultRoleId(sql);
-  const granted = await permissionId(sql, "view-contributors");
-  await sql`insert into role_permissions (role_id, permission_id) values (${defaultRole}, ${granted})`;
-  const caller = await holderOf(sql, "edit-users", "delete-roles");
-  const able = await holderOf(sql, "edit-users", "delete-roles", "view-contributors");
-  const [own = 0] = await roleIdsOf(sql, caller);
-  const [one, other] = [await aRole(sql), await aRole(sql)];
-  const user = await userOf(one, other);
-  const [roles, last] = [[one.id, other.id], { removed_roles: [one.id] }];
+describe("Where the default role has a permission that the caller lacks", () => {
+  let defaultRole: number;
+  let caller: Person;
+  let able: Person;
+  let one: Named;
+  let other: Named;
 
-  await expectForbidden(
-    1,
-    () => editUser(caller, user, { removed_roles: roles }),
-    () => editUser(caller, user, { added_roles: roles, removed_roles: roles }),
-    () => remove(caller, "roles", own),
-  );
-  expect((await remove(caller, "roles", other.id)).status).toBe(200);
-  await expectForbidden(
-    1,
-    () => editUser(caller, user, last),
-    () => remove(caller, "roles", one.id),
-  );
+  beforeEach(async () => {
+    defaultRole = Number(await defaultRoleId(stack.sql));
+    const granted = await permissionId(stack.sql, "view-contributors");
+    await stack.sql`insert into role_permissions (role_id, permission_id) values (${defaultRole}, ${granted})`;
+    caller = await holderOf(stack.sql, "edit-users", "delete-roles");
+    able = await holderOf(stack.sql, "edit-users", "delete-roles", "view-contributors");
+    [one, other] = [await aRole(stack.sql), await aRole(stack.sql)];
+  });
 
-  expect((await editUser(able, user, last)).status).toBe(200);
-  // A user without another role gets the default role back, so no user gets anything.
-  expect((await editUser(caller, user, { removed_roles: [defaultRole] })).status).toBe(200);
-  expect(await roleIdsOf(sql, user)).toEqual([defaultRole]);
-  await sql`delete from role_permissions where role_id = ${defaultRole}`;
+  afterEach(async () => {
+    await stack.sql`delete from role_permissions where role_id = ${defaultRole}`;
+  });
+
+  it.each([
+    {
+      what: "removing all roles of a user",
+      userWith: () => [one, other],
+      act: (user: Person) => editUser(caller, user, { removed_roles: [one.id, other.id] }),
+    },
+    {
+      what: "adding and removing all roles of a user",
+      userWith: () => [one, other],
+      act: (user: Person) => {
+        const roles = [one.id, other.id];
+        return editUser(caller, user, { added_roles: roles, removed_roles: roles });
+      },
+    },
+    {
+      what: "removing the only role of a user",
+      userWith: () => [one],
+      act: (user: Person) => editUser(caller, user, { removed_roles: [one.id] }),
+    },
+    {
+      what: "deleting the only role of a user",
+      userWith: () => [one],
+      act: () => remove(caller, "roles", one.id),
+    },
+    {
+      what: "deleting the caller's own only role",
+      userWith: () => [one],
+      act: async () => {
+        const [own = 0] = await roleIdsOf(stack.sql, caller);
+        return await remove(caller, "roles", own);
+      },
+    },
+  ])("$what is forbidden, since the user would get the default role", async ({ userWith, act }) => {
+    const user = await userOf(...userWith());
+
+    await expectForbidden(1, () => act(user));
+  });
+
+  it("deleting one of two roles of a user is allowed", async () => {
+    await userOf(one, other);
+
+    expect((await remove(caller, "roles", other.id)).status).toBe(200);
+  });
+
+  it("removing the only role of a user is allowed to a caller who has that permission", async () => {
+    expect((await editUser(able, await userOf(one), { removed_roles: [one.id] })).status).toBe(200);
+  });
+
+  it("removing the default role of a user without another one is allowed, since the user gets it back", async () => {
+    const user = await userOf({ id: defaultRole, name: "" });
+
+    expect((await editUser(caller, user, { removed_roles: [defaultRole] })).status).toBe(200);
+
+    expect(await roleIdsOf(stack.sql, user)).toEqual([defaultRole]);
+  });
 });
 
 describe("Only its holders act on the Administrator role", () => {
-  it("which keeps the fifteen; it may be renamed, and get what this service does not check", async () => {
+  it("which keeps the fifteen permissions", async () => {
     const administrator = await anAdministrator(stack.sql);
     const [role, foreign] = [await administratorRole(), await aPermission(stack.sql)];
     const own = await permissionId(stack.sql, "delete-users");
 
     await expectForbidden(3, () => editRole(administrator, role, { removed_permissions: [foreign.id, own] }));
-    const [added_permissions, removed_permissions] = [[foreign.id], [foreign.id]];
-    for (const fields of [{ added_permissions }, { removed_permissions }, { name: "Chief" }, {}])
-      expect((await editRole(administrator, role, fields)).status).toBe(200);
   });
 
-  it("also when somebody else has all permissions, since one has been deleted", async () => {
-    const [administrator, other] = [await anAdministrator(stack.sql), await anAdministrator(stack.sql)];
-    const climber = await everythingElse();
-    const role = await administratorRole();
-    const missing = await permissionId(stack.sql, "delete-contributors");
-    const deletable = await permissionId(stack.sql, "add-contributors");
-    await stack.sql`delete from role_permissions where permission_id = ${missing} and role_id <> ${role.id}`;
-    expect((await remove(administrator, "permissions", missing)).status).toBe(200);
-
-    await expectForbidden(
-      3,
-      () => editRole(climber, role),
-      () => editRole(climber, role, { added_permissions: [deletable] }),
-      () => editRole(climber, role, { removed_permissions: [deletable] }),
-      () => remove(climber, "roles", role.id),
-      () => editUser(climber, other, { removed_roles: [role.id] }),
-      () => remove(climber, "users", other.id),
-      () => remove(climber, "permissions", deletable),
-    );
-    expect((await editRole(administrator, role)).status).toBe(200);
-    expect((await editUser(administrator, other, { removed_roles: [role.id] })).status).toBe(200);
-  });
-
-  it("of which deleting one of the fifteen permissions takes it", async () => {
+  it("which may be renamed", async () => {
     const administrator = await anAdministrator(stack.sql);
-    const other = await everythingElse();
-    const id = await permissionId(stack.sql, "view-permissions");
-    const body = { name: "See permissions", description: "Renamed" };
 
-    await expectForbidden(3, () => remove(other, "permissions", id));
-    const renamed = await stack.call("admin-permissions/edit", { as: other.token, path: { id }, body });
-
-    expect(renamed.status).toBe(200);
-    expect((await remove(administrator, "permissions", id)).body).toEqual(envelope(200, "Permission deleted"));
+    expect((await editRole(administrator, await administratorRole(), { name: "Chief" })).status).toBe(200);
   });
 
-  it("and nobody deletes it, even if it has no users", async () => {
-    const other = await everythingElse();
-    const role = await administratorRole();
-    await stack.sql`delete from user_roles where role_id = ${role.id}`;
-
-    await expectForbidden(
-      3,
-      () => remove(other, "roles", role.id),
-      () => editRole(other, role),
-    );
+  it("which may get and lose a permission that this service does not check", async () => {
     const administrator = await anAdministrator(stack.sql);
-    await expectForbidden(3, () => remove(administrator, "roles", role.id));
+    const [role, { id }] = [await administratorRole(), await aPermission(stack.sql)];
+
+    expect((await editRole(administrator, role, { added_permissions: [id] })).status).toBe(200);
+    expect((await editRole(administrator, role, { removed_permissions: [id] })).status).toBe(200);
   });
 
-  it("and only they grant it, also when it is the default role", async () => {
-    const [administrator, other] = [await anAdministrator(stack.sql), await everythingElse()];
-    const role = await administratorRole();
-    const single = await aRole(stack.sql);
-    const user = await userOf(single);
+  describe("also when somebody else has all permissions, since one has been deleted:", () => {
+    let administrator: Person;
+    let other: Person;
+    let climber: Person;
+    let role: Named;
+    const deletable = () => permissionId(stack.sql, "add-contributors");
+
+    beforeEach(async () => {
+      [administrator, other] = [await anAdministrator(stack.sql), await anAdministrator(stack.sql)];
+      climber = await everythingElse();
+      role = await administratorRole();
+      await stack.sql`delete from permissions where key = 'delete-contributors'`;
+    });
+
+    it.each([
+      { what: "edit the role", act: () => editRole(climber, role) },
+      {
+        what: "add a permission to it",
+        act: async () => editRole(climber, role, { added_permissions: [await deletable()] }),
+      },
+      {
+        what: "remove a permission from it",
+        act: async () => editRole(climber, role, { removed_permissions: [await deletable()] }),
+      },
+      { what: "delete it", act: () => remove(climber, "roles", role.id) },
+      { what: "take it from a user", act: () => editUser(climber, other, { removed_roles: [role.id] }) },
+      { what: "delete a user who has it", act: () => remove(climber, "users", other.id) },
+      { what: "delete a permission of it", act: async () => remove(climber, "permissions", await deletable()) },
+    ])("the other one may not $what", async ({ act }) => {
+      await expectForbidden(3, act);
+    });
+
+    it("a holder may edit the role", async () => {
+      expect((await editRole(administrator, role)).status).toBe(200);
+    });
+
+    it("a holder may take it from another one", async () => {
+      expect((await editUser(administrator, other, { removed_roles: [role.id] })).status).toBe(200);
+    });
+  });
+
+  describe("of which deleting one of the fifteen permissions takes it:", () => {
+    const id = () => permissionId(stack.sql, "view-permissions");
+
+    it("somebody else with all permissions may not delete one", async () => {
+      const other = await everythingElse();
+      const one = await id();
+
+      await expectForbidden(3, () => remove(other, "permissions", one));
+    });
+
+    it("somebody else with all permissions may rename one", async () => {
+      const other = await everythingElse();
+      const body = { name: "See permissions", description: "Renamed" };
+
+      const renamed = await stack.call("admin-permissions/edit", { as: other.token, path: { id: await id() }, body });
+
+      expect(renamed.status).toBe(200);
+    });
+
+    it("a holder may delete one", async () => {
+      const { body } = await remove(await anAdministrator(stack.sql), "permissions", await id());
+
+      expect(body).toEqual(envelope(200, "Permission deleted"));
+    });
+  });
+
+  describe("which nobody deletes, even if it has no users:", () => {
+    let role: Named;
+
+    beforeEach(async () => {
+      role = await administratorRole();
+      await stack.sql`delete from user_roles where role_id = ${role.id}`;
+    });
+
+    it("not somebody else with all permissions, who may not edit it either", async () => {
+      const other = await everythingElse();
+
+      await expectForbidden(
+        3,
+        () => remove(other, "roles", role.id),
+        () => editRole(other, role),
+      );
+    });
+
+    it("not a holder", async () => {
+      const administrator = await anAdministrator(stack.sql);
+
+      await expectForbidden(3, () => remove(administrator, "roles", role.id));
+    });
+  });
+
+  it("and only they grant it", async () => {
+    const [other, role] = [await everythingElse(), await administratorRole()];
 
     await expectForbidden(3, () => editUser(other, other, { added_roles: [role.id] }));
-    await stack.sql`update roles set is_default = 0`;
-    await stack.sql`update roles set is_default = 1 where id = ${role.id}`;
-    await expectForbidden(
-      3,
-      () => editUser(other, user, { removed_roles: [single.id] }),
-      () => remove(other, "roles", single.id),
-    );
-    expect((await editUser(administrator, user, { removed_roles: [single.id] })).status).toBe(200);
-    expect(await roleIdsOf(stack.sql, user)).toEqual([role.id]);
+  });
+
+  describe("and, when it is the default role, only they take somebody's last role:", () => {
+    let role: Named;
+    let single: Named;
+    let user: Person;
+
+    beforeEach(async () => {
+      role = await administratorRole();
+      single = await aRole(stack.sql);
+      user = await userOf(single);
+      await stack.sql`update roles set is_default = 0`;
+      await stack.sql`update roles set is_default = 1 where id = ${role.id}`;
+    });
+
+    it.each([
+      {
+        what: "edit the user",
+        act: (by: Person) => editUser(by, user, { removed_roles: [single.id] }),
+      },
+      { what: "delete the role", act: (by: Person) => remove(by, "roles", single.id) },
+    ])("somebody else with all permissions may not $what", async ({ act }) => {
+      const other = await everythingElse();
+
+      await expectForbidden(3, () => act(other));
+    });
+
+    it("a holder may", async () => {
+      const administrator = await anAdministrator(stack.sql);
+
+      expect((await editUser(administrator, user, { removed_roles: [single.id] })).status).toBe(200);
+
+      expect(await roleIdsOf(stack.sql, user)).toEqual([role.id]);
+    });
   });
 
   it("and nobody climbs to it who holds the permissions that are left, and restores the others", async () => {
@@ -387,7 +535,7 @@ const choice = fc.record({
   removed: numbers,
 });
 
-it("Requests in arbitrary worlds get 403 by a rule that forbids them, and 200 otherwise", async () => {
+it("Requests in arbitrary worlds are forbidden by the rules against them, and by nothing else", async () => {
   const roles = fc.array(fc.subarray([...keys], { minLength: 1, maxLength: 4 }), { minLength: 4, maxLength: 4 });
   const users = fc.array(fc.subarray([0, 1, 2, 3, 4], { minLength: 1, maxLength: 2 }), { minLength: 6, maxLength: 6 });
   await stack.sql`delete from permissions where coalesce(key, '') <> all(${[...keys]})`;
