@@ -42,22 +42,49 @@ const addSeries =
 const nobody = async (): Promise<Entry> => ({ id: 0, slug: "" });
 
 /** Each with its order by time, and with the owner of its records. */
-const lists: readonly (readonly [endpoint: string, byTime: string, add: Add, makeOwner: () => Promise<Entry>])[] = [
-  ["admin-users/list", "registered", (name) => aUser(stack.sql, name), nobody],
-  [
-    "admin-contributors/list",
-    "",
-    (first_name, client_id) => aContributor(stack.sql, { first_name, client_id, public: false }),
-    nobody,
-  ],
-  ["contributors/list", "added", (first_name, client_id) => aContributor(stack.sql, { first_name, client_id }), nobody],
-  ["publishers/list", "added", (name, client_id) => aPublisher(stack.sql, { name, client_id }), nobody],
-  ["series/list", "added", (name, client_id) => aSeries(stack.sql, {}, { name, client_id }), nobody],
-  ["contributor/works", "added", addSeries("by"), () => aContributor(stack.sql)],
-  ["publisher/publications", "added", addSeries("from"), () => aPublisher(stack.sql)],
+interface TestedList {
+  readonly endpoint: string;
+  readonly byTime: string;
+  readonly add: Add;
+  readonly makeOwner: () => Promise<Entry>;
+}
+
+const lists: readonly TestedList[] = [
+  { endpoint: "admin-users/list", byTime: "registered", add: (name) => aUser(stack.sql, name), makeOwner: nobody },
+  {
+    endpoint: "admin-contributors/list",
+    byTime: "",
+    add: (first_name, client_id) => aContributor(stack.sql, { first_name, client_id, public: false }),
+    makeOwner: nobody,
+  },
+  {
+    endpoint: "contributors/list",
+    byTime: "added",
+    add: (first_name, client_id) => aContributor(stack.sql, { first_name, client_id }),
+    makeOwner: nobody,
+  },
+  {
+    endpoint: "publishers/list",
+    byTime: "added",
+    add: (name, client_id) => aPublisher(stack.sql, { name, client_id }),
+    makeOwner: nobody,
+  },
+  {
+    endpoint: "series/list",
+    byTime: "added",
+    add: (name, client_id) => aSeries(stack.sql, {}, { name, client_id }),
+    makeOwner: nobody,
+  },
+  { endpoint: "contributor/works", byTime: "added", add: addSeries("by"), makeOwner: () => aContributor(stack.sql) },
+  {
+    endpoint: "publisher/publications",
+    byTime: "added",
+    add: addSeries("from"),
+    makeOwner: () => aPublisher(stack.sql),
+  },
 ];
 
-describe.each(lists)("The list %s", (endpoint, byTime, add, makeOwner) => {
+describe.each(lists)("The list $endpoint", ({ endpoint, byTime, add, makeOwner }) => {
   const own = endpoint === "admin-users/list" ? 1 : 0;
   let owner: Entry;
 

@@ -296,12 +296,12 @@ describe("ops-merge-contributors", () => {
 
 describe("ops-merge-contributors refuses, and changes nothing,", () => {
   it.each([
-    ["nobody", 1, [], "Invalid payload: merge: Nobody is there"],
-    ["one that does not exist", 1, [999_999], "Contributor 999999 does not exist"],
-    ["into one that does not exist", 999_999, [1], "Contributor 999999 does not exist"],
-    ["itself", 1, [1], "Invalid payload: merge: The kept one is there, too"],
-    ["the same one twice", 1, [2, 2], "Invalid payload: merge: An id is there twice"],
-  ])("%s", async (_, keep, merge, message) => {
+    { what: "nobody", keep: 1, merge: [], message: "Invalid payload: merge: Nobody is there" },
+    { what: "one that does not exist", keep: 1, merge: [999_999], message: "Contributor 999999 does not exist" },
+    { what: "into one that does not exist", keep: 999_999, merge: [1], message: "Contributor 999999 does not exist" },
+    { what: "itself", keep: 1, merge: [1], message: "Invalid payload: merge: The kept one is there, too" },
+    { what: "the same one twice", keep: 1, merge: [2, 2], message: "Invalid payload: merge: An id is there twice" },
+  ])("$what", async ({ keep, merge, message }) => {
     await stack.sql`
       insert into contributors (id, first_name, slug) overriding system value values (1, 'One', 'one')
       on conflict do nothing

@@ -68,9 +68,9 @@ describe("ops-create-user", () => {
   });
 
   it.each([
-    ["identity", { identity: { issuer, subject: "of-a-new-user" } }, "of-a-new-user"],
-    ["address", { email: { issuer, address: "New@Example.com" } }, "new@example.com"],
-  ])("links the new user to an %s, and records no address", async (kind, payload, value) => {
+    { kind: "identity", payload: { identity: { issuer, subject: "of-a-new-user" } }, value: "of-a-new-user" },
+    { kind: "address", payload: { email: { issuer, address: "New@Example.com" } }, value: "new@example.com" },
+  ])("links the new user to an $kind, and records no address", async ({ kind, payload, value }) => {
     const username = randomUUID();
 
     const { id, ...created } = await operate(stack, "ops-create-user", { username, ...payload });
@@ -155,20 +155,43 @@ describe("ops-link-identity", () => {
     await expectUnchanged(() => link({ [kind]: value }), { result: {} });
   });
 
-  it.each([
-    ["an identity, and ends the sessions that the user signed in to, but no other one", "subject", randomUUID(), 401],
-    ["an awaited address, however it is written, and ends no session", "email", anEmail(), 200],
-  ])("gives up %s", async (_, kind, value, status) => {
-    const signedIn = await aSession(stack.sql, person.id);
-    await stack.sql`update refresh_tokens set by_sign_in = true where digest = sha256(${signedIn}::bytea)`;
-    await link({ [kind]: value });
+  describe("gives up", () => {
+    let signedIn: string;
 
-    const sent = kind === "email" ? value.toUpperCase() : value;
-    expect(await link({ [kind]: sent, remove: true })).toEqual({ result: { identities: [], emails: [] } });
+    beforeEach(async () => {
+      signedIn = await aSession(stack.sql, person.id);
+      await stack.sql`update refresh_tokens set by_sign_in = true where digest = sha256(${signedIn}::bytea)`;
+    });
 
-    const statuses = [signedIn, person.token].map(statusOf);
-    expect(await Promise.all(statuses)).toEqual([status, 200]);
-    expect(await link({ [kind]: value, username: administrator.username })).toHaveProperty("result");
+    it("an identity, and ends the sessions that the user signed in to, but no other one", async () => {
+      const subject = randomUUID();
+      await link({ subject });
+
+      expect(await link({ subject, remove: true })).toEqual({ result: { identities: [], emails: [] } });
+
+      expect(await Promise.all([signedIn, person.token].map(statusOf))).toEqual([401, 200]);
+    });
+
+    it("an awaited address, however it is written, and ends no session", async () => {
+      const email = anEmail();
+      await link({ email });
+
+      expect(await link({ email: email.toUpperCase(), remove: true })).toEqual({
+        result: { identities: [], emails: [] },
+      });
+
+      expect(await Promise.all([signedIn, person.token].map(statusOf))).toEqual([200, 200]);
+    });
+
+    it.each([
+      { what: "an identity", sent: { subject: randomUUID() } },
+      { what: "an awaited address", sent: { email: anEmail() } },
+    ])("$what, which another user may get then", async ({ sent }) => {
+      await link(sent);
+      await link({ ...sent, remove: true });
+
+      expect(await link({ ...sent, username: administrator.username })).toHaveProperty("result");
+    });
   });
 
   it("awaits an address for thirty days, and then anew, for the same user or another one", async () => {

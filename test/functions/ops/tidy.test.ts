@@ -219,9 +219,14 @@ describe("ops-tidy and releases", () => {
   const schemas = () => values(stack.sql`select nspname from pg_namespace where nspname like 'changes\\_%' order by 1`);
 
   it.each([
-    ["drops those that are neither among the last ten nor younger than 90 days", 12, 100, 9],
-    ["keeps all of the last 90 days", 15, 75, 15],
-  ])("%s", async (_, count, days, keptCount) => {
+    {
+      what: "drops those that are neither among the last ten nor younger than 90 days",
+      count: 12,
+      days: 100,
+      keptCount: 9,
+    },
+    { what: "keeps all of the last 90 days", count: 15, days: 75, keptCount: 15 },
+  ])("$what", async ({ count, days, keptCount }) => {
     const made = await release(count, days);
 
     expect(await tidied({})).toEqual({ ...nothing, releases: count - keptCount });

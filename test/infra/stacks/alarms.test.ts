@@ -31,16 +31,21 @@ describe("Alarms", () => {
   const own = { Ref: expect.stringMatching(/^AlarmsTopic/) };
 
   it.each([
-    ["to an address", "a@example.com", ["a@example.com"], [own]],
-    ["to several addresses", ["a@example.com", "b@example.com"], ["a@example.com", "b@example.com"], [own]],
-    ["to a topic, and mail nobody", pager, [], [pager]],
-    [
-      "to an address and a topic, and to none of another region",
-      ["a@example.com", pager, chat],
-      ["a@example.com"],
-      [own, pager],
-    ],
-  ] as const)("and events go %s", (_, recipients, addresses, topics) => {
+    { where: "to an address", recipients: "a@example.com", addresses: ["a@example.com"], topics: [own] },
+    {
+      where: "to several addresses",
+      recipients: ["a@example.com", "b@example.com"],
+      addresses: ["a@example.com", "b@example.com"],
+      topics: [own],
+    },
+    { where: "to a topic, and mail nobody", recipients: pager, addresses: [], topics: [pager] },
+    {
+      where: "to an address and a topic, and to none of another region",
+      recipients: ["a@example.com", pager, chat],
+      addresses: ["a@example.com"],
+      topics: [own, pager],
+    },
+  ] as const)("and events go $where", ({ recipients, addresses, topics }) => {
     expect(templateFor(recipients)).toEqual({
       addresses,
       actions: [[topics, topics]],

@@ -19,17 +19,42 @@ async function sentence(table: string, constraint: string, column = ""): Promise
 }
 
 it.each([
-  ["contributors", "contributors_slug_key", "", "Another contributor has the same slug"],
-  [
-    "volumes",
-    "volumes_series_id_fkey",
-    "",
-    "The series volume would reference a series that does not exist (series_id)",
-  ],
-  ["contributors", "", "first_name", "The first_name of the contributor cannot be empty"],
-  ["tags", "unheard_of", "", "The database refuses it by unheard_of"],
-  ["elsewhere", "", "", "The database refuses it by elsewhere"],
-])("A refusal by %s %s %s is told as a sentence", async (table, constraint, column, expected) => {
+  {
+    what: "a unique constraint",
+    table: "contributors",
+    constraint: "contributors_slug_key",
+    column: "",
+    expected: "Another contributor has the same slug",
+  },
+  {
+    what: "a foreign key",
+    table: "volumes",
+    constraint: "volumes_series_id_fkey",
+    column: "",
+    expected: "The series volume would reference a series that does not exist (series_id)",
+  },
+  {
+    what: "an empty column",
+    table: "contributors",
+    constraint: "",
+    column: "first_name",
+    expected: "The first_name of the contributor cannot be empty",
+  },
+  {
+    what: "an unknown constraint",
+    table: "tags",
+    constraint: "unheard_of",
+    column: "",
+    expected: "The database refuses it by unheard_of",
+  },
+  {
+    what: "an unknown table",
+    table: "elsewhere",
+    constraint: "",
+    column: "",
+    expected: "The database refuses it by elsewhere",
+  },
+])("A refusal by $what is a sentence", async ({ table, constraint, column, expected }) => {
   expect(await sentence(table, constraint, column)).toBe(expected);
 });
 
