@@ -39,43 +39,69 @@ describe.each(Object.entries(lists))("%s", (_, list) => {
     await aContributor(stack.sql, { first_name: "Lena", last_name: "Other", client_id: 2, public: true });
   };
 
-  it("returns 200 in the order of sort names and backwards, page by page", async () => {
-    await add();
+  describe("with contributors of several letters", () => {
+    beforeEach(add);
 
-    expect(namesOf(await list({ order: "sort-name-asc" }))).toEqual(sorted);
-    expect(namesOf(await list({ order: "sort-name-desc" }))).toEqual(sorted.toReversed());
-    const pages = [];
-    for (let offset = 0; offset < sorted.length; offset += 3)
-      pages.push(...namesOf(await list({ order: "sort-name-asc", limit: 3, offset })));
-    expect(pages).toEqual(sorted);
-    expect(namesOf(await list({ order: "sort-name-asc", search: "z" }))).toEqual(["Le, Zara", "Zz 2, A", "Zz 10, A"]);
-    expect(namesOf(await list({ order: "sort-name-desc", search: "zz" }))).toEqual(["Zz 10, A", "Zz 2, A"]);
-  });
+    it("returns 200 in the order of sort names", async () => {
+      expect(namesOf(await list({ order: "sort-name-asc" }))).toEqual(sorted);
+    });
 
-  it("returns 200 with those of a letter, in every order, and with their exact number", async () => {
-    await add();
-    const [zara, ursula, all] = ["Le, Zara", "Le Guin, Ursula K.", { max: 2, from: 0, to: 2 }];
+    it("returns 200 in the order of sort names backwards", async () => {
+      expect(namesOf(await list({ order: "sort-name-desc" }))).toEqual(sorted.toReversed());
+    });
 
-    for (const letter of ["L", "l", "Ł"]) {
+    it("returns 200 in the order of sort names page by page", async () => {
+      const pages = [];
+      for (let offset = 0; offset < sorted.length; offset += 3)
+        pages.push(...namesOf(await list({ order: "sort-name-asc", limit: 3, offset })));
+
+      expect(pages).toEqual(sorted);
+    });
+
+    it.each([
+      { order: "sort-name-asc", search: "z", names: ["Le, Zara", "Zz 2, A", "Zz 10, A"] },
+      { order: "sort-name-desc", search: "zz", names: ["Zz 10, A", "Zz 2, A"] },
+    ])("returns 200 with what $search finds, in the order $order", async ({ names, ...query }) => {
+      expect(namesOf(await list(query))).toEqual(names);
+    });
+
+    const [zara, ursula] = ["Le, Zara", "Le Guin, Ursula K."];
+
+    it.each(["L", "l", "Ł"])("returns 200 with those of the letter %s, and their number", async (letter) => {
       const found = await list({ letter, order: "sort-name-asc" });
-      expect([namesOf(found), found]).toMatchObject([[zara, ursula], all]);
-    }
-    for (const order of ["name-asc", "sort-name-desc"]) {
-      const found = await list({ letter: "L", order });
-      expect([namesOf(found), found]).toMatchObject([[ursula, zara], all]);
-    }
-    expect(await list({ letter: "L", limit: 1, offset: 1 })).toMatchObject({
-      contributors: [{ first_name: "Zara" }],
-      max: 2,
+
+      expect(namesOf(found)).toEqual([zara, ursula]);
+      expect(found).toMatchObject({ max: 2, from: 0, to: 2 });
     });
-    expect(await list({ letter: "L", search: "guin" })).toMatchObject({
-      contributors: [{ first_name: "Ursula K." }],
-      max: 1,
+
+    it.each(["name-asc", "sort-name-desc"])("returns 200 with those of a letter in the order %s", async (order) => {
+      expect(namesOf(await list({ letter: "L", order }))).toEqual([ursula, zara]);
     });
-    expect(await list({ letter: "L", search: "z" })).toMatchObject({ contributors: [{ first_name: "Zara" }], max: 1 });
-    expect(namesOf(await list({ letter: "#" }))).toEqual(["13"]);
-    expect(await list({ letter: "Q" })).toEqual({ contributors: [], max: 0, from: 0, to: 0 });
-    expect(await list({ letter: "" })).toMatchObject({ max: sorted.length });
+
+    it("returns 200 with a page of those of a letter, and the number of all", async () => {
+      const page = await list({ letter: "L", limit: 1, offset: 1 });
+
+      expect(page).toMatchObject({ contributors: [{ first_name: "Zara" }], max: 2 });
+    });
+
+    it.each([
+      { search: "guin", first_name: "Ursula K." },
+      { search: "z", first_name: "Zara" },
+    ])("returns 200 with those of a letter that $search finds", async ({ search, first_name }) => {
+      expect(await list({ letter: "L", search })).toMatchObject({ contributors: [{ first_name }], max: 1 });
+    });
+
+    it("returns 200 with those that begin with no letter", async () => {
+      expect(namesOf(await list({ letter: "#" }))).toEqual(["13"]);
+    });
+
+    it("returns 200 with nobody for a letter of nobody", async () => {
+      expect(await list({ letter: "Q" })).toEqual({ contributors: [], max: 0, from: 0, to: 0 });
+    });
+
+    it("returns 200 with all for an empty letter", async () => {
+      expect(await list({ letter: "" })).toMatchObject({ max: sorted.length });
+    });
   });
 
   it.each(["ab", "1", "!", "##", "́", "A,B"])("returns 400 for the letter %s", async (letter) => {
@@ -114,23 +140,49 @@ describe("A sort name", () => {
     expect(rows).toEqual([{ slug: "tezuka-osamu", sort_name: "Tezuka, Osamu" }]);
   });
 
-  it("follows from the name until another one is given, and again when that is emptied", async () => {
-    const { id } = await aContributor(stack.sql, { first_name: "Vincent", last_name: "van Gogh" });
+  describe("of Vincent van Gogh", () => {
+    let id: number;
+    const given = () => edit(id, { sort_name: "Gogh, Vincent van" });
 
-    expect(await edit(id, { sort_name: "van Gogh, Vincent" })).toEqual(updated);
-    expect(await edit(id, { last_name: "Van Gogh" })).toEqual(updated);
-    expect(await shown(id)).toBe("Van Gogh, Vincent");
+    beforeEach(async () => {
+      ({ id } = await aContributor(stack.sql, { first_name: "Vincent", last_name: "van Gogh" }));
+    });
 
-    expect(await edit(id, { sort_name: "Gogh, Vincent van" })).toEqual(updated);
-    expect(await edit(id, { first_name: "Vincent Willem" })).toEqual(updated);
-    expect(await shown(id)).toBe("Gogh, Vincent van");
+    it("follows from the name", async () => {
+      expect(await edit(id, { last_name: "Van Gogh" })).toEqual(updated);
 
-    expect(await edit(id, { sort_name: null })).toEqual(updated);
-    expect(await shown(id)).toBe("Van Gogh, Vincent Willem");
+      expect(await shown(id)).toBe("Van Gogh, Vincent");
+    });
 
-    await edit(id, { sort_name: "Gogh" });
-    expect(await edit(id, { first_name: "Theo" }, "application/json")).toEqual(updated);
-    expect(await shown(id)).toBe("Theo");
+    it("still follows from the name where it was given as it is", async () => {
+      expect(await edit(id, { sort_name: "van Gogh, Vincent" })).toEqual(updated);
+      await edit(id, { last_name: "Van Gogh" });
+
+      expect(await shown(id)).toBe("Van Gogh, Vincent");
+    });
+
+    it("stays where another one was given", async () => {
+      expect(await given()).toEqual(updated);
+      await edit(id, { first_name: "Vincent Willem" });
+
+      expect(await shown(id)).toBe("Gogh, Vincent van");
+    });
+
+    it("follows from the name again when a merge patch empties it", async () => {
+      await given();
+
+      expect(await edit(id, { sort_name: null })).toEqual(updated);
+
+      expect(await shown(id)).toBe("van Gogh, Vincent");
+    });
+
+    it("follows from the name again when a plain edit leaves it out", async () => {
+      await given();
+
+      expect(await edit(id, { first_name: "Theo" }, "application/json")).toEqual(updated);
+
+      expect(await shown(id)).toBe("Theo");
+    });
   });
 });
 
