@@ -56,6 +56,8 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     // Tests wait for PostgreSQL, for processes and for timeouts. Each worker needs up to 2 GB.
     maxWorkers: Math.min(availableParallelism() + 2, 8),
+    // Functions open in thousands of threads, each of which would collect its garbage several times while it loads.
+    execArgv: ["--min-semi-space-size=16"],
     // Each file has a database and a service of its own; loading the same modules for each took a fifth of the time.
     isolate: false,
     sequence: { sequencer: LongTestsFirst },
