@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { cachedFolder } from "../build/cached-folder.ts";
+import { cachedFolder, compileCache } from "../build/cached-folder.ts";
 import { newCommand, runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
 
@@ -64,7 +64,8 @@ async function passes(name: string, { command: [file, ...args], inputs, seconds 
     const all = [...inputs, "infra/check", "package-lock.json"];
     await cachedFolder(`checked-${name.replaceAll(/[ .]/g, "-")}`, all, async (folder) => {
       const timeout = 1_000 * patience * seconds;
-      await run(process.execPath, [script, ...args], { cwd: root, maxBuffer: Infinity, timeout });
+      const env = { ...process.env, NODE_COMPILE_CACHE: compileCache() };
+      await run(process.execPath, [script, ...args], { cwd: root, env, maxBuffer: Infinity, timeout });
       outcome = inWords(secondsSince(startedAt), seconds);
       await mkdir(folder, { recursive: true });
     });
