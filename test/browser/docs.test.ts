@@ -76,6 +76,18 @@ it("The reference page is sent to the host name whose cookie people get", async 
   await close();
 });
 
+it.each(["/", "/docs/"])("%s leads to the reference", async (path) => {
+  const page = docs("here");
+  const { url, close } = await listenToClients(createServer((request, response) => void page(request, response)));
+
+  const response = await fetch(url + path, { redirect: "manual" });
+
+  expect(response.status).toBe(302);
+  expect(response.headers.get("location")).toBe("/docs");
+  await response.text();
+  await close();
+});
+
 it("The reference has the guide as Markdown and a summary for language models, all with their own origin", async () => {
   const read = async (path: string) => {
     const response = await fetch(stack.url + path);

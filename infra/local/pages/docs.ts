@@ -18,7 +18,7 @@ export function docs(signIn: ReferenceOptions["signIn"], origin?: string): PageH
     const path = method === "GET" ? url.replace(/\?.*$/s, "") : undefined;
     const send = (type: string, text: string) => sendFile(request, response, type, compressions(Buffer.from(text)));
     const filesOf = () => referenceFiles({ base, server: `http://${headers.host}` });
-    if (path === "/") response.writeHead(302, { Location: "/docs" }).end();
+    if (path === "/" || path === base) response.writeHead(302, { Location: "/docs" }).end();
     else if (path === "/docs" && origin !== undefined && isOtherName(headers.host, origin))
       response.writeHead(302, { Location: `${origin}/docs` }).end();
     else if (path === "/docs") {
