@@ -107,8 +107,8 @@ create function imported_records(lines import_line[], client bigint) returns jso
   end
 $$;
 
--- The id of the record that a line names. If it is neither stored nor on an earlier line, the id is 0, which a foreign
--- key refuses.
+-- The id of the record that a line names. If it is neither stored nor on an earlier line, the id is a negative one that
+-- follows from the name: a foreign key refuses it, and other names have others.
 create function record_id(records jsonb, table_name text, name text, line bigint) returns bigint
   language sql immutable as $$
   select case
@@ -117,7 +117,7 @@ create function record_id(records jsonb, table_name text, name text, line bigint
         when coalesce(cast(records #>> array[table_name, name, 'line'] as bigint), 0) <= line
           then cast(records #>> array[table_name, name, 'id'] as bigint)
       end,
-      0
+      -1 - (hashtextextended(name, 0) & 9007199254740991)
     )
   end
 $$;

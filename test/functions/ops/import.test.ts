@@ -368,6 +368,7 @@ describe("A line is refused, and the others are done:", () => {
     ],
     [work({ publishers: ["c1"] }), null, missing("series publisher", "publisher", "publisher_id")],
     [relation("nobody", "c1"), null, missing("contributor relation", "contributor", "contributor_id")],
+    [relation("nobody", "nothing"), null, missing("contributor relation", "contributor", "contributor_id")],
     [relation("c1", "c1"), null, "relation is not allowed (contributor_relations_to_another_check)"],
   ];
 
