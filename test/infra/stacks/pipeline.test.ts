@@ -109,6 +109,13 @@ describe("The workflows", async () => {
     expect(new Set(rights)).toEqual(new Set(["id-token: write"]));
   });
 
+  it("try generators of clients with the document, of pull requests too", () => {
+    const generators = jobOf(pipeline, "generators");
+
+    expect(generators).toContain("      - run: .ci/generators\n");
+    expect(generators).not.toMatch(/^ {4}if:/m);
+  });
+
   it("build once, from what has been tested, and deploy every stage from that, each after the one before", () => {
     const build = jobOf(pipeline, "build");
     const [first = "", second = ""] = settings.stages.map(({ name }) => name);
