@@ -65,6 +65,8 @@ export default defineConfig({
     watchTriggerPatterns: [
       { pattern: /\/(functions|lib)\/.+\.(ts|sql)$/, testsToRun: () => globSync("test/{functions,lib}/**/*.test.ts") },
     ],
+    // A row's name is a sentence, of which Vitest would print forty characters.
+    taskTitleValueFormatTruncate: 0,
     // Functions log a line a request, and faults that tests ask for; only failing tests show theirs.
     silent: "passed-only",
     onConsoleLog: (log) => !log.startsWith('{"level":"info"'),
