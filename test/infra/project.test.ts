@@ -231,20 +231,23 @@ describe("npm run new", () => {
   });
 
   it.each([
-    ["publishers/all is no path", "GET publishers/all --like publishers/list"],
-    ["There is no endpoint publishers/map", "GET /publishers/all --like publishers/map"],
-    ["There is no endpoint ops/tidy", "GET /publishers/all --like ops/tidy"],
-    [
-      "publisher/random needs no permission, and each path that begins with /admin- does",
-      "GET /admin-roles/any --like publisher/random",
-    ],
-    ["publishers/list is a GET, not a POST", "POST /publishers/all --like publishers/list"],
-    ["The path of publisher/slug has {slug}", "GET /publishers/one/{id} --like publisher/slug"],
-    ["/whole is reserved by the edge for whole lists", "GET /whole/series --like publishers/list"],
-    ["/ping is reserved by API Gateway", "GET /ping --like publisher/random"],
-    ["There is functions/publishers/list.ts already", "GET /publishers/list --like publishers/list"],
-    ["GET /admin-roles/{id} exists already, as admin-roles/list", "GET /admin-roles/{id} --like admin-roles/id"],
-  ])("refuses what cannot be copied: %s", async (reason, words) => {
+    { reason: "publishers/all is no path", words: "GET publishers/all --like publishers/list" },
+    { reason: "There is no endpoint publishers/map", words: "GET /publishers/all --like publishers/map" },
+    { reason: "There is no endpoint ops/tidy", words: "GET /publishers/all --like ops/tidy" },
+    {
+      reason: "publisher/random needs no permission, and each path that begins with /admin- does",
+      words: "GET /admin-roles/any --like publisher/random",
+    },
+    { reason: "publishers/list is a GET, not a POST", words: "POST /publishers/all --like publishers/list" },
+    { reason: "The path of publisher/slug has {slug}", words: "GET /publishers/one/{id} --like publisher/slug" },
+    { reason: "/whole is reserved by the edge for whole lists", words: "GET /whole/series --like publishers/list" },
+    { reason: "/ping is reserved by API Gateway", words: "GET /ping --like publisher/random" },
+    { reason: "There is functions/publishers/list.ts already", words: "GET /publishers/list --like publishers/list" },
+    {
+      reason: "GET /admin-roles/{id} exists already, as admin-roles/list",
+      words: "GET /admin-roles/{id} --like admin-roles/id",
+    },
+  ])("refuses what cannot be copied: $reason", async ({ reason, words }) => {
     await expect(copy(words)).rejects.toThrow(reason);
   });
 });

@@ -58,9 +58,9 @@ function packument(name: string, url: string, tarball: Buffer = Buffer.of()) {
 }
 
 it.each([
-  ["runs", "without a hash in the lock file", withoutHashes, true],
-  ["does not run", "because of its hash in the lock file", locked, false],
-])("Node.js of a registry that lies %s %s", async (_, __, packages, isRun) => {
+  { what: "runs", why: "without a hash in the lock file", packages: withoutHashes, isRun: true },
+  { what: "does not run", why: "because of its hash in the lock file", packages: locked, isRun: false },
+])("Node.js of a registry that lies $what $why", async ({ packages, isRun }) => {
   const project = await mkdtemp(join(directory, "project-"));
   await writeFile(join(project, "package.json"), JSON.stringify({ optionalDependencies }));
   const root = { "": { optionalDependencies }, ...packages };

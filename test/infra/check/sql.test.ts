@@ -5,11 +5,11 @@ const functionWith = (statement: string) =>
   `create function f() returns void language plpgsql as $$\n  begin\n    ${statement}\n  end\n$$;\n`;
 
 it.each([
-  ["a keyword in capitals", "select 1\nFROM users;\n", /:2: a keyword in capitals/],
-  ["white space at the end of a line", "select 1; \n", /:1: white space/],
-  ["an odd indentation", "select\n   1;\n", /:2: no indentation/],
-  ["a long line", `select ${"1 + ".repeat(30)}1;\n`, /:1: more than 120/],
-])("The check finds %s", (_, text, expected) => {
+  { what: "a keyword in capitals", text: "select 1\nFROM users;\n", expected: /:2: a keyword in capitals/ },
+  { what: "white space at the end of a line", text: "select 1; \n", expected: /:1: white space/ },
+  { what: "an odd indentation", text: "select\n   1;\n", expected: /:2: no indentation/ },
+  { what: "a long line", text: `select ${"1 + ".repeat(30)}1;\n`, expected: /:1: more than 120/ },
+])("The check finds $what", ({ text, expected }) => {
   expect(problemsOf("lib/changes/f.sql", text).join("\n")).toMatch(expected);
 });
 
@@ -32,15 +32,23 @@ const slow = "-- slow\n";
 const dropping = "drop index concurrently if exists a;\n";
 
 it.each([
-  ["cannot be repeated", `${slow}create index concurrently users_slug on users (slug);\n`, /one statement of/],
-  ["has no name", `${slow}create index concurrently on users (slug);\n`, /one statement of/],
-  ["locks the table", `${slow}create index if not exists users_slug on users (slug);\n`, /one statement of/],
-  ["is another one", `${slow}update users set slug = slug;\n`, /one statement of/],
-  ["has a second statement", `${slow}${dropping}\n${dropping}`, /one statement/],
-  ["has no statement", slow, /one statement/],
-  ["has another mark", `-- slow: 2 hours\n${dropping}`, /"concurrently" without/],
-  ["is not marked", dropping, /"concurrently" without/],
-  ["is marked elsewhere", `-- Why.\n${slow}select 1;\n`, /is not the first line/],
-])("The check refuses a slow migration that %s", (_, text, expected) => {
+  {
+    what: "cannot be repeated",
+    text: `${slow}create index concurrently users_slug on users (slug);\n`,
+    expected: /one statement of/,
+  },
+  { what: "has no name", text: `${slow}create index concurrently on users (slug);\n`, expected: /one statement of/ },
+  {
+    what: "locks the table",
+    text: `${slow}create index if not exists users_slug on users (slug);\n`,
+    expected: /one statement of/,
+  },
+  { what: "is another one", text: `${slow}update users set slug = slug;\n`, expected: /one statement of/ },
+  { what: "has a second statement", text: `${slow}${dropping}\n${dropping}`, expected: /one statement/ },
+  { what: "has no statement", text: slow, expected: /one statement/ },
+  { what: "has another mark", text: `-- slow: 2 hours\n${dropping}`, expected: /"concurrently" without/ },
+  { what: "is not marked", text: dropping, expected: /"concurrently" without/ },
+  { what: "is marked elsewhere", text: `-- Why.\n${slow}select 1;\n`, expected: /is not the first line/ },
+])("The check refuses a slow migration that $what", ({ text, expected }) => {
   expect(problemsOf(migration, text).join("\n")).toMatch(expected);
 });

@@ -94,27 +94,35 @@ async function listenTwice(): Promise<unknown> {
 
 const systemError = (code: string) => Object.assign(new Error(code), { code, path: "/some/file" });
 
-it.each<[string, () => Promise<unknown>, string]>([
-  [
-    "ECONNREFUSED",
-    async () => (await once(connect(await freePort(), "127.0.0.1"), "error"))[0],
-    "Nothing listens on 127.0.0.1:",
-  ],
-  ["ENOENT", () => readFile("/nowhere/file"), "There is no file or directory /nowhere/file"],
-  ["ENOENT of a program", async () => (await once(spawn("/none"), "error"))[0], "There is no program /none"],
-  [
-    "ENOENT of a new directory",
-    async () => Object.assign(systemError("ENOENT"), { syscall: "mkdir" }),
-    "The directory /some/file cannot be made: its file system may be read-only",
-  ],
-  ["EEXIST", () => mkdir("infra"), "infra exists already"],
-  ["EISDIR", () => readFile("infra"), "The path is a directory, not a file"],
-  ["ENOTDIR", () => readFile("package.json/x"), "package.json/x is not in a directory"],
-  ["EADDRINUSE", listenTwice, "Port "],
-  ["ENOSPC", () => writeFile("/dev/full", "text"), "No space is left on the file system"],
-  ["EROFS", async () => systemError("EROFS"), "The file system of /some/file is read-only"],
-  ["zod", async () => z.safeParse(z.object({ a: z.number() }), { a: "b" }).error, "Unexpected response: a: "],
-])("An error of the system is a sentence: %s", async (_, fail, sentence) => {
+it.each<{ what: string; fail: () => Promise<unknown>; sentence: string }>([
+  {
+    what: "ECONNREFUSED",
+    fail: async () => (await once(connect(await freePort(), "127.0.0.1"), "error"))[0],
+    sentence: "Nothing listens on 127.0.0.1:",
+  },
+  { what: "ENOENT", fail: () => readFile("/nowhere/file"), sentence: "There is no file or directory /nowhere/file" },
+  {
+    what: "ENOENT of a program",
+    fail: async () => (await once(spawn("/none"), "error"))[0],
+    sentence: "There is no program /none",
+  },
+  {
+    what: "ENOENT of a new directory",
+    fail: async () => Object.assign(systemError("ENOENT"), { syscall: "mkdir" }),
+    sentence: "The directory /some/file cannot be made: its file system may be read-only",
+  },
+  { what: "EEXIST", fail: () => mkdir("infra"), sentence: "infra exists already" },
+  { what: "EISDIR", fail: () => readFile("infra"), sentence: "The path is a directory, not a file" },
+  { what: "ENOTDIR", fail: () => readFile("package.json/x"), sentence: "package.json/x is not in a directory" },
+  { what: "EADDRINUSE", fail: listenTwice, sentence: "Port " },
+  { what: "ENOSPC", fail: () => writeFile("/dev/full", "text"), sentence: "No space is left on the file system" },
+  { what: "EROFS", fail: async () => systemError("EROFS"), sentence: "The file system of /some/file is read-only" },
+  {
+    what: "zod",
+    fail: async () => z.safeParse(z.object({ a: z.number() }), { a: "b" }).error,
+    sentence: "Unexpected response: a: ",
+  },
+])("An error of the system is a sentence: $what", async ({ fail, sentence }) => {
   expect(messageOf(await fail().catch((error) => error))).toContain(sentence);
 });
 

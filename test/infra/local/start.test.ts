@@ -116,11 +116,17 @@ describe("npm start", () => {
   });
 
   it.each([
-    [["--database", "postgres://user:secret@localhost/name"], "--database takes no password, which others would see:"],
-    [["9230"], "error: too many arguments. Expected 0 arguments but got 1: 9230."],
-    [["--database", "localhost"], "--database takes a URL like postgres://user@host/name\n"],
-    [["--origin", "http://localhost:4200/"], "--origin takes an origin as browsers write it, like http://localhost:"],
-  ])("explains itself to those who mistype: %s", async (mistyped, reason) => {
+    {
+      mistyped: ["--database", "postgres://user:secret@localhost/name"],
+      reason: "--database takes no password, which others would see:",
+    },
+    { mistyped: ["9230"], reason: "error: too many arguments. Expected 0 arguments but got 1: 9230." },
+    { mistyped: ["--database", "localhost"], reason: "--database takes a URL like postgres://user@host/name\n" },
+    {
+      mistyped: ["--origin", "http://localhost:4200/"],
+      reason: "--origin takes an origin as browsers write it, like http://localhost:",
+    },
+  ])("explains itself to those who mistype: $mistyped", async ({ mistyped, reason }) => {
     const { complaint, code } = await start(...mistyped);
 
     expect([code, complaint]).toEqual([1, expect.stringContaining("Usage: npm start -- [options]")]);

@@ -23,25 +23,25 @@ describe("A log line in a terminal", () => {
   const long = "x".repeat(500);
 
   it.each([
-    [
-      "an error, with its cause",
-      { level: "error", endpoint: "admin-roles-edit", status: 500, response: "Internal", error },
-      [
+    {
+      what: "an error, with its cause",
+      fields: { level: "error", endpoint: "admin-roles-edit", status: 500, response: "Internal", error },
+      lines: [
         ...["18:05:09 error 500 admin-roles-edit Error: top (request r-1)", "    more", "    at serve (lib/a.ts:1:1)"],
         ...["    caused by TypeError: deep", "    at query (lib/b.ts:2:2)"],
       ],
-    ],
-    [
-      "an error that Lambda logs",
-      { level: "error", function: "ops-tidy", ...ofLambda },
-      ["18:05:09 error ops-tidy RangeError: too far (request r-1)", "    at here"],
-    ],
-    [
-      "a long message",
-      { level: "warn", endpoint: "publishers-list", error: { message: long } },
-      [`18:05:09 warn publishers-list Error: ${long.slice(0, 160)}… (request r-1)`, `    ${long}`],
-    ],
-  ])("of %s is short, with traces below", (_, fields, lines) => {
+    },
+    {
+      what: "an error that Lambda logs",
+      fields: { level: "error", function: "ops-tidy", ...ofLambda },
+      lines: ["18:05:09 error ops-tidy RangeError: too far (request r-1)", "    at here"],
+    },
+    {
+      what: "a long message",
+      fields: { level: "warn", endpoint: "publishers-list", error: { message: long } },
+      lines: [`18:05:09 warn publishers-list Error: ${long.slice(0, 160)}… (request r-1)`, `    ${long}`],
+    },
+  ])("of $what is short, with traces below", ({ fields, lines }) => {
     expect(line(fields)).toBe(lines.join("\n"));
   });
 

@@ -150,10 +150,18 @@ describe("npm run rollback", () => {
 
   const unnamed = { ...versionOf(third), Description: "" };
   it.each([
-    ["has lost its version", [versionOf(first), versionOf(third)], "no version of release 222222222222 any"],
-    ["used a database before a restore", [versionOf(second, "old"), versionOf(third)], "another database cluster: "],
-    ["has no release", [unnamed], "Version 7 of colophon-prod-session names no release"],
-  ])("changes nothing if a function %s", async (_, versions, message) => {
+    {
+      what: "has lost its version",
+      versions: [versionOf(first), versionOf(third)],
+      message: "no version of release 222222222222 any",
+    },
+    {
+      what: "used a database before a restore",
+      versions: [versionOf(second, "old"), versionOf(third)],
+      message: "another database cluster: ",
+    },
+    { what: "has no release", versions: [unnamed], message: "Version 7 of colophon-prod-session names no release" },
+  ])("changes nothing if a function $what", async ({ versions, message }) => {
     lambdaApi.functions.set("colophon-prod-session", deployed({ FunctionVersion: "7" }, versions));
 
     expect((await run()).error).toContain(message);
@@ -161,9 +169,9 @@ describe("npm run rollback", () => {
   });
 
   it.each([
-    ["dev", "No function of stage dev has an alias in eu-central-1: deploy it first"],
-    ["test", "There is no stage test in infra/stages.example.ts"],
-  ])("says of stage %s why it cannot go back", async (stage, message) => {
+    { stage: "dev", message: "No function of stage dev has an alias in eu-central-1: deploy it first" },
+    { stage: "test", message: "There is no stage test in infra/stages.example.ts" },
+  ])("says of stage $stage why it cannot go back", async ({ stage, message }) => {
     lambdaApi.functions.set("colophon-dev-session", deployed(undefined));
 
     expect((await run({ stage })).error).toContain(message);

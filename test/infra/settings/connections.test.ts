@@ -15,16 +15,16 @@ const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum 
 describe("Connections", () => {
   // Aurora, "Maximum connections for Aurora Serverless v2".
   it.each([
-    [1, 1, 189],
-    [1, 4, 823],
-    [1, 8, 1_669],
-    [1, 16, 3_360],
-    [1, 32, 5_000],
-    [0.5, 16, 2_000],
-    [0, 32, 2_000],
+    { capacityMin: 1, capacityMax: 1, max: 189 },
+    { capacityMin: 1, capacityMax: 4, max: 823 },
+    { capacityMin: 1, capacityMax: 8, max: 1_669 },
+    { capacityMin: 1, capacityMax: 16, max: 3_360 },
+    { capacityMin: 1, capacityMax: 32, max: 5_000 },
+    { capacityMin: 0.5, capacityMax: 16, max: 2_000 },
+    { capacityMin: 0, capacityMax: 32, max: 2_000 },
   ])(
-    "of a database with a capacity of %d to %d ACU are as many as Aurora documents: %i",
-    (capacityMin, capacityMax, max) => {
+    "of a database with a capacity of $capacityMin to $capacityMax ACU are as many as Aurora documents: $max",
+    ({ capacityMin, capacityMax, max }) => {
       if (!dev) throw new Error("There is no database");
       expect(connectionsMax({ ...dev, capacityMin, capacityMax })).toBe(max);
     },

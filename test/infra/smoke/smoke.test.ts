@@ -132,11 +132,11 @@ describe("npm run smoke", () => {
   });
 
   it.each([
-    ["There is no stage staging", "http://localhost", { stage: "staging" }],
-    ["example.com is no URL", "example.com", {}],
-    ["NO_SUCH_TOKEN", "http://localhost", { tokenSource: "NO_SUCH_TOKEN" }],
-    ["only by https", "http://api.example.com", { tokenSource: "SMOKE_TOKEN" }],
-  ])("refuses words: %s", async (message, url, options) => {
+    { message: "There is no stage staging", url: "http://localhost", options: { stage: "staging" } },
+    { message: "example.com is no URL", url: "example.com", options: {} },
+    { message: "NO_SUCH_TOKEN", url: "http://localhost", options: { tokenSource: "NO_SUCH_TOKEN" } },
+    { message: "only by https", url: "http://api.example.com", options: { tokenSource: "SMOKE_TOKEN" } },
+  ])("refuses words: $message", async ({ message, url, options }) => {
     process.env.SMOKE_TOKEN = administrator.token;
 
     await expect(smokeTest(url, options)).rejects.toThrow(message);

@@ -81,9 +81,13 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
   });
 
   it.runIf(backupRegion).each([
-    ["Backup", "backupVaultName", () => `\${${template.one("Backup::BackupVault").id}.BackupVaultName}`],
-    ["Copy", "destinationBackupVaultArn", () => vaultThere],
-  ])("mails when a %s fails, with the reason", (type, vault, arn) => {
+    {
+      type: "Backup",
+      vault: "backupVaultName",
+      arn: () => `\${${template.one("Backup::BackupVault").id}.BackupVaultName}`,
+    },
+    { type: "Copy", vault: "destinationBackupVaultArn", arn: () => vaultThere },
+  ])("mails when a $type fails, with the reason", ({ type, vault, arn }) => {
     const patterns = template.each("Events::Rule").map(({ EventPattern }) => EventPattern);
     const { detail } = patterns.find((each) => each["detail-type"][0] === `${type} Job State Change`);
 
@@ -197,9 +201,9 @@ describe.each(settings.databases)("The database $name", (its: DatabaseSettings) 
 });
 
 describe.each([
-  ["prod", { SnapshotIdentifier: snapshot }, { ChangeableForDays: 7 }],
-  ["dev", { SourceDBClusterIdentifier: restore.cluster, RestoreToTime: restore.time }, {}],
-])("A restored database for %s", (name, origin, lock) => {
+  { name: "prod", origin: { SnapshotIdentifier: snapshot }, lock: { ChangeableForDays: 7 } },
+  { name: "dev", origin: { SourceDBClusterIdentifier: restore.cluster, RestoreToTime: restore.time }, lock: {} },
+])("A restored database for $name", ({ name, origin, lock }) => {
   const template = changed.template(`colophon-${name}-database`);
   const cluster = template.one("RDS::DBCluster").Properties;
 

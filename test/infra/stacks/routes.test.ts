@@ -137,13 +137,13 @@ describe("A stage", () => {
 
   // As long as a stream may take, as the edge waits, or as API Gateway does.
   it.each([
-    ["contributors-list", 120, 25],
-    ["admin-roles-list", 120, 25],
-    ["contributor-slug", 8, 28],
-    ["admin-users-update-image", 29, 5],
-    ["sign-in-callback", 29, 10],
-    ["admin-roles-edit", 29, undefined],
-  ])("bounds %s to %d s, and to %d at once", (name, seconds, concurrency) => {
+    { name: "contributors-list", seconds: 120, concurrency: 25 },
+    { name: "admin-roles-list", seconds: 120, concurrency: 25 },
+    { name: "contributor-slug", seconds: 8, concurrency: 28 },
+    { name: "admin-users-update-image", seconds: 29, concurrency: 5 },
+    { name: "sign-in-callback", seconds: 29, concurrency: 10 },
+    { name: "admin-roles-edit", seconds: 29, concurrency: undefined },
+  ])("bounds $name to $seconds s, and to $concurrency at once", ({ name, seconds, concurrency }) => {
     const lambda = lambdaIn(synthesis.template("colophon-prod"), `colophon-prod-${name}`).Properties;
 
     expect([lambda.Timeout, lambda.ReservedConcurrentExecutions]).toEqual([seconds, concurrency]);

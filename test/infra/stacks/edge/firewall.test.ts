@@ -83,13 +83,16 @@ describe("The firewall", () => {
   });
 
   it.each([
-    ["unlimited-lists", "/%63ontributors //publishers /./contributors/ /x/../contributor/works/4%32"],
+    { limit: "unlimited-lists", paths: "/%63ontributors //publishers /./contributors/ /x/../contributor/works/4%32" },
     // Who begins to sign in, and who comes back from a provider.
-    ["sign-ins", "/sign-in /sign-in/callback /sign-%69n /x/../sign-in/callback //sign-in/"],
-  ])("has a limit of %s, which counts a path however it is written, as CloudFront reads it: %s", (limit, paths) => {
-    for (const path of paths.split(" "))
-      expect([path, ...counted(path, "state=1&code=2")]).toEqual([path, ...alike("rate", limit)]);
-  });
+    { limit: "sign-ins", paths: "/sign-in /sign-in/callback /sign-%69n /x/../sign-in/callback //sign-in/" },
+  ])(
+    "has a limit of $limit, which counts a path however it is written, as CloudFront reads it: $paths",
+    ({ limit, paths }) => {
+      for (const path of paths.split(" "))
+        expect([path, ...counted(path, "state=1&code=2")]).toEqual([path, ...alike("rate", limit)]);
+    },
+  );
 
   it("counts nothing else as a whole list, or as a sign-in", () => {
     const others = endpoints.filter((each) => !lists.includes(each) && !isNavigation(each));
@@ -118,24 +121,27 @@ describe("The firewall", () => {
     Object.fromEntries(response?.ResponseHeaders.map(({ Name, Value }: Properties) => [Name, Value]));
 
   it.each([
-    [edge, [10_000, 30, 100]],
-    [direct, [3_000, 30, 50]],
-  ] as const)("returns 429 with Retry-After, in the envelope, to an address above its limits", (template, limits) => {
-    const statements = (aclOf(template).Rules as Properties[]).map(({ Statement }) => Statement.RateBasedStatement);
-    const visit = { path: "/contributors", origin: "https://fans.example.net" };
-    const response = refusalOf(template, visit, true);
+    { where: "with an edge", template: edge, limits: [10_000, 30, 100] },
+    { where: "without an edge", template: direct, limits: [3_000, 30, 50] },
+  ] as const)(
+    "returns 429 with Retry-After, in the envelope, to an address above the limits $where",
+    ({ template, limits }) => {
+      const statements = (aclOf(template).Rules as Properties[]).map(({ Statement }) => Statement.RateBasedStatement);
+      const visit = { path: "/contributors", origin: "https://fans.example.net" };
+      const response = refusalOf(template, visit, true);
 
-    expect(statements.flatMap((each) => each?.Limit ?? [])).toEqual(limits);
-    expect(refusalOf(template, visit, false)).toBeUndefined();
-    expect(response?.ResponseCode).toBe(429);
-    expect(bodyOf(template, response)).toBe('{"data":"Too many requests","code":429}');
-    expect(headersOf(response)).toEqual({
-      "Access-Control-Allow-Origin": "*",
-      "Access-Control-Expose-Headers": "Retry-After",
-      "Cache-Control": "no-store",
-      "Retry-After": "60",
-    });
-  });
+      expect(statements.flatMap((each) => each?.Limit ?? [])).toEqual(limits);
+      expect(refusalOf(template, visit, false)).toBeUndefined();
+      expect(response?.ResponseCode).toBe(429);
+      expect(bodyOf(template, response)).toBe('{"data":"Too many requests","code":429}');
+      expect(headersOf(response)).toEqual({
+        "Access-Control-Allow-Origin": "*",
+        "Access-Control-Expose-Headers": "Retry-After",
+        "Cache-Control": "no-store",
+        "Retry-After": "60",
+      });
+    },
+  );
 
   it("responds so that browsers show it to the panel, whose requests have cookies, and to its preflights", () => {
     const panel = "https://admin.example.com";
