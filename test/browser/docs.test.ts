@@ -111,18 +111,21 @@ it("The reference has the guide as Markdown and a summary for language models, a
 });
 
 it.each([
-  ["br", "gzip, deflate, br"],
-  ["gzip", "gzip, br;q=0"],
-  [null, "br;q=0, identity"],
-])("Files of the reference are encoded by %s for a client that accepts %s", async (encoding, accepted) => {
-  const whole = await readFile(scalarFile, "utf8");
-  const response = await fetch(`${stack.url}/docs/scalar.js`, { headers: { "Accept-Encoding": accepted } });
-  const { headers } = response;
+  { encoding: "br", accepted: "gzip, deflate, br" },
+  { encoding: "gzip", accepted: "gzip, br;q=0" },
+  { encoding: null, accepted: "br;q=0, identity" },
+])(
+  "Files of the reference are encoded by $encoding for a client that accepts $accepted",
+  async ({ encoding, accepted }) => {
+    const whole = await readFile(scalarFile, "utf8");
+    const response = await fetch(`${stack.url}/docs/scalar.js`, { headers: { "Accept-Encoding": accepted } });
+    const { headers } = response;
 
-  expect([headers.get("Content-Encoding"), headers.get("Vary")]).toEqual([encoding, "Accept-Encoding"]);
-  expect(Number(headers.get("Content-Length"))).toBeLessThan(encoding ? 1_100_000 : whole.length * 2);
-  expect((await response.text()) === whole).toBe(true);
-});
+    expect([headers.get("Content-Encoding"), headers.get("Vary")]).toEqual([encoding, "Accept-Encoding"]);
+    expect(Number(headers.get("Content-Length"))).toBeLessThan(encoding ? 1_100_000 : whole.length * 2);
+    expect((await response.text()) === whole).toBe(true);
+  },
+);
 
 describe.skipIf(!hasBrowser)("The reference page", () => {
   beforeEach(openPage);

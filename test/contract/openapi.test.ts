@@ -62,19 +62,43 @@ describe("The OpenAPI document", () => {
   const isDetail = ({ permission, method, parameters }: Declaration) => permission && method === "GET" && parameters;
   const hasExtension = ({ parameters }: Json) => parameters.some((each: Json) => each["x-extension"]);
 
-  it.each<[string, (operation: Json) => unknown, (declaration: Declaration) => unknown]>([
-    ["a redirect", ({ responses }) => responses[302], isNavigation],
-    ["the cookie", ({ security }) => JSON.stringify(security) === '[{"refreshToken":[]}]', needsCaller],
-    ["a permission", (operation) => operation["x-permission"], ({ permission }) => permission],
-    ["If-Match", takesHeader("If-Match"), isEdit],
-    ["412", ({ responses }) => responses[412], isEdit],
-    ["Idempotency-Key", takesHeader("Idempotency-Key"), isChange],
-    ["a version", hasHeader("Version"), isDetail],
-    ["a Location", hasHeader("Location"), ({ creates }) => creates],
-    ["a Content-Location", hasHeader("ContentLocation"), ({ followsSlugs }) => followsSlugs],
-    ["a merge patch", ({ requestBody }) => requestBody?.content[mergePatch], (each) => each.mergePatch],
-    ["a parameter beyond the interface", hasExtension, ({ extensionQuery }) => extensionQuery],
-  ])("has %s where a declaration has it", (_, isShown, isDeclared) => {
+  it.each<{
+    what: string;
+    isShown: (operation: Json) => unknown;
+    isDeclared: (declaration: Declaration) => unknown;
+  }>([
+    { what: "a redirect", isShown: ({ responses }) => responses[302], isDeclared: isNavigation },
+    {
+      what: "the cookie",
+      isShown: ({ security }) => JSON.stringify(security) === '[{"refreshToken":[]}]',
+      isDeclared: needsCaller,
+    },
+    {
+      what: "a permission",
+      isShown: (operation) => operation["x-permission"],
+      isDeclared: ({ permission }) => permission,
+    },
+    { what: "If-Match", isShown: takesHeader("If-Match"), isDeclared: isEdit },
+    { what: "412", isShown: ({ responses }) => responses[412], isDeclared: isEdit },
+    { what: "Idempotency-Key", isShown: takesHeader("Idempotency-Key"), isDeclared: isChange },
+    { what: "a version", isShown: hasHeader("Version"), isDeclared: isDetail },
+    { what: "a Location", isShown: hasHeader("Location"), isDeclared: ({ creates }) => creates },
+    {
+      what: "a Content-Location",
+      isShown: hasHeader("ContentLocation"),
+      isDeclared: ({ followsSlugs }) => followsSlugs,
+    },
+    {
+      what: "a merge patch",
+      isShown: ({ requestBody }) => requestBody?.content[mergePatch],
+      isDeclared: (each) => each.mergePatch,
+    },
+    {
+      what: "a parameter beyond the interface",
+      isShown: hasExtension,
+      isDeclared: ({ extensionQuery }) => extensionQuery,
+    },
+  ])("has $what where a declaration has it", ({ isShown, isDeclared }) => {
     expect(namesOf(operations.filter(isShown))).toEqual(declared(isDeclared));
     expect(declared(isDeclared)).not.toEqual([]);
   });

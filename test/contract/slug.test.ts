@@ -34,21 +34,35 @@ const chinese = fc.oneof(letters(0x3400, 0x4dbf), letters(0x4e00, 0x9fff), lette
 
 describe("A slug", () => {
   it.each([
-    ["keeps a word together", ["Scott McCloud", "McFarlane", "1Q84"], ["scott-mccloud", "mcfarlane", "1q84"]],
-    [
-      "keeps a Catalan word together at its double l",
-      ["Marcel·lí", "Marceŀlí", "GAL·LA", "Col•lecció", "Al · Lu"],
-      ["marcelli", "marcelli", "galla", "colleccio", "al-lu"],
-    ],
-    [
-      "leaves out apostrophes of any kind",
-      ["O'Malley", "O’Malley", "O`Malley", "O´Malley", "Oʻmalley", "O＇Malley", "L'Ouvre", "Жюль Верн"],
-      [...Array.from({ length: 6 }, () => "omalley"), "louvre", "zhyul-vern"],
-    ],
-    [
-      "has Latin letters for those of any alphabet",
-      ["Æsop", "Þórbergur Þórðarson", "Ivo Andrić", "Иво Андрић", "Ђорђе", "Đorđe", "Straße", "Андрей", "Ἀριστοτέλης"],
-      [
+    {
+      what: "keeps a word together",
+      names: ["Scott McCloud", "McFarlane", "1Q84"],
+      expected: ["scott-mccloud", "mcfarlane", "1q84"],
+    },
+    {
+      what: "keeps a Catalan word together at its double l",
+      names: ["Marcel·lí", "Marceŀlí", "GAL·LA", "Col•lecció", "Al · Lu"],
+      expected: ["marcelli", "marcelli", "galla", "colleccio", "al-lu"],
+    },
+    {
+      what: "leaves out apostrophes of any kind",
+      names: ["O'Malley", "O’Malley", "O`Malley", "O´Malley", "Oʻmalley", "O＇Malley", "L'Ouvre", "Жюль Верн"],
+      expected: [...Array.from({ length: 6 }, () => "omalley"), "louvre", "zhyul-vern"],
+    },
+    {
+      what: "has Latin letters for those of any alphabet",
+      names: [
+        "Æsop",
+        "Þórbergur Þórðarson",
+        "Ivo Andrić",
+        "Иво Андрић",
+        "Ђорђе",
+        "Đorđe",
+        "Straße",
+        "Андрей",
+        "Ἀριστοτέλης",
+      ],
+      expected: [
         "aesop",
         "thorbergur-thordarson",
         "ivo-andric",
@@ -59,29 +73,33 @@ describe("A slug", () => {
         "andrey",
         "aristotelis",
       ],
-    ],
-    [
-      "has Latin letters for syllables and consonants of any script",
-      ["שלום", "أحمد شوقي", "สมชาย", "김기덕", "नेपाली", "てづか おさむ", "テヅカ・オサム", "ﾃﾂﾞｶ"],
-      ["slvm", "hmd-shwqy", "smchay", "gimgideog", "nepali", "tezuka-osamu", "tezuka-osamu", "tezuka"],
-    ],
-    [
-      "has the letters of ligatures, of wide forms and of numbers in circles",
-      ["ﬁne ﬂower", "Ｔｅｚｕｋａ", "Ⅻ ①"],
-      ["fine-flower", "tezuka", "xii-1"],
-    ],
-    [
-      "has words for signs that people read",
-      ["Simon & Schuster", "The 13½ Lives"],
-      ["simon-and-schuster", "the-13-1-2-lives"],
-    ],
-    ["leaves out Chinese characters", ["手塚 Osamu", "山田たろう", "々〇一"], ["osamu", "tarou", "contributor"]],
-    [
-      "is the fallback if nothing can be read",
-      ["手塚治虫", "株式会社", "𠮷", "!?", "㈱"],
-      Array.from({ length: 5 }, () => "contributor"),
-    ],
-  ])("%s", (_, names, expected) => {
+    },
+    {
+      what: "has Latin letters for syllables and consonants of any script",
+      names: ["שלום", "أحمد شوقي", "สมชาย", "김기덕", "नेपाली", "てづか おさむ", "テヅカ・オサム", "ﾃﾂﾞｶ"],
+      expected: ["slvm", "hmd-shwqy", "smchay", "gimgideog", "nepali", "tezuka-osamu", "tezuka-osamu", "tezuka"],
+    },
+    {
+      what: "has the letters of ligatures, of wide forms and of numbers in circles",
+      names: ["ﬁne ﬂower", "Ｔｅｚｕｋａ", "Ⅻ ①"],
+      expected: ["fine-flower", "tezuka", "xii-1"],
+    },
+    {
+      what: "has words for signs that people read",
+      names: ["Simon & Schuster", "The 13½ Lives"],
+      expected: ["simon-and-schuster", "the-13-1-2-lives"],
+    },
+    {
+      what: "leaves out Chinese characters",
+      names: ["手塚 Osamu", "山田たろう", "々〇一"],
+      expected: ["osamu", "tarou", "contributor"],
+    },
+    {
+      what: "is the fallback if nothing can be read",
+      names: ["手塚治虫", "株式会社", "𠮷", "!?", "㈱"],
+      expected: Array.from({ length: 5 }, () => "contributor"),
+    },
+  ])("$what", ({ names, expected }) => {
     expect(slugs(...names)).toEqual(expected);
   });
 

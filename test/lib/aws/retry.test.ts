@@ -46,9 +46,13 @@ describe("retry", () => {
   });
 
   it.each([
-    ["no signal while the client's own time-out ends it in time", publicTimeouts.timeoutInMilliseconds, false],
-    ["a signal when less time is left", publicTimeouts.attemptInMilliseconds, true],
-  ])("gives an attempt %s", async (_, milliseconds, expected) => {
+    {
+      what: "no signal while the client's own time-out ends it in time",
+      milliseconds: publicTimeouts.timeoutInMilliseconds,
+      expected: false,
+    },
+    { what: "a signal when less time is left", milliseconds: publicTimeouts.attemptInMilliseconds, expected: true },
+  ])("gives an attempt $what", async ({ milliseconds, expected }) => {
     // A machine may stand still between the deadline and the attempt.
     vi.spyOn(performance, "now").mockReturnValue(1_000);
     const send = async (options?: AttemptOptions) => options !== undefined;
@@ -74,19 +78,19 @@ describe("retry", () => {
 
 describe("deadlineOf", () => {
   it.each([
-    ["a function that streams", 900_000, 24_000],
-    ["a function behind API Gateway", 29_000, 24_000],
-    ["a function with little time left", 15_000, 10_000],
-  ])("leaves %s time to respond", (_, remaining, expected) => {
+    { what: "a function that streams", remaining: 900_000, expected: 24_000 },
+    { what: "a function behind API Gateway", remaining: 29_000, expected: 24_000 },
+    { what: "a function with little time left", remaining: 15_000, expected: 10_000 },
+  ])("leaves $what time to respond", ({ remaining, expected }) => {
     const deadline = deadlineOf({ getRemainingTimeInMillis: () => remaining }) - performance.now();
 
     expect(Math.abs(deadline - expected)).toBeLessThan(1_000);
   });
 
   it.each([
-    ["that streams", 900_000],
-    ["with the edge's 8 s", 8_000],
-  ])("ends the calls of a public read within 7 s in a function %s", (_, remaining) => {
+    { what: "that streams", remaining: 900_000 },
+    { what: "with the edge's 8 s", remaining: 8_000 },
+  ])("ends the calls of a public read within 7 s in a function $what", ({ remaining }) => {
     vi.spyOn(performance, "now").mockReturnValue(1_000);
 
     const deadline = deadlineOf({ getRemainingTimeInMillis: () => remaining }, publicTimeouts);

@@ -117,18 +117,30 @@ const requests: readonly SentCall[] = [
   },
 ];
 
-const results: [what: string, response: Response, result: object][] = [
-  ["the version of a record", Response.json({}, { headers: { ETag: '"3"' } }), { data: {}, version: '"3"' }],
-  ["the id of a new record", Response.json({}, { headers: { Location: "/v1/admin-roles/id/207" } }), { created: 207 }],
-  ["an error that names nothing", failing(400, "Bad request"), { error: { code: 400, field: undefined, fields: [] } }],
-  [
-    "an error and its fields",
-    failing(
+const results: readonly { what: string; response: Response; result: object }[] = [
+  {
+    what: "the version of a record",
+    response: Response.json({}, { headers: { ETag: '"3"' } }),
+    result: { data: {}, version: '"3"' },
+  },
+  {
+    what: "the id of a new record",
+    response: Response.json({}, { headers: { Location: "/v1/admin-roles/id/207" } }),
+    result: { created: 207 },
+  },
+  {
+    what: "an error that names nothing",
+    response: failing(400, "Bad request"),
+    result: { error: { code: 400, field: undefined, fields: [] } },
+  },
+  {
+    what: "an error and its fields",
+    response: failing(
       400,
       "Required parameters missing",
       `first_name;reason="missing", added_aliases;reason="long";max=255;at="/1/name"`,
     ),
-    {
+    result: {
       error: {
         field: "first_name",
         fields: [
@@ -137,18 +149,22 @@ const results: [what: string, response: Response, result: object][] = [
         ],
       },
     },
-  ],
-  [
-    "fields of any name",
-    failing(
+  },
+  {
+    what: "fields of any name",
+    response: failing(
       400,
       "Invalid parameter: a b",
       String.raw`"a \"b\", \\;c=1";reason="undeclared", %"f%c3%bcr";reason="undeclared", *7/a:b;reason="undeclared"`,
     ),
-    { error: { fields: ['a "b", \\;c=1', "für", "*7/a:b"].map((name) => ({ name, reason: "undeclared" })) } },
-  ],
-  ["the status of other JSON", empty(502), { error: { code: 502, data: "HTTP status 502" } }],
-  ["the status of a page", new Response("<h1>", { status: 502 }), { error: { code: 502, data: "HTTP status 502" } }],
+    result: { error: { fields: ['a "b", \\;c=1', "für", "*7/a:b"].map((name) => ({ name, reason: "undeclared" })) } },
+  },
+  { what: "the status of other JSON", response: empty(502), result: { error: { code: 502, data: "HTTP status 502" } } },
+  {
+    what: "the status of a page",
+    response: new Response("<h1>", { status: 502 }),
+    result: { error: { code: 502, data: "HTTP status 502" } },
+  },
 ];
 
 /** What requests meet, how often a call sends them, and the status of its result; without one it rejects. */
@@ -225,7 +241,7 @@ describe("A call", () => {
     expect(sent).toEqual([]);
   });
 
-  it.each(results)("returns %s", async (_, response, result) => {
+  it.each(results)("returns $what", async ({ response, result }) => {
     expect(await addRole(clientOver([response]).colophon)).toMatchObject(result);
   });
 
@@ -348,9 +364,9 @@ describe("The session", () => {
   });
 
   it.each([
-    ["a sign-out", (colophon: Colophon) => colophon.POST("/sign-out"), empty(200)],
-    ["a 401 of another call", listRoles, failing(401, "Unauthorized")],
-  ])("is asked for again after %s", async (_, call, response) => {
+    { what: "a sign-out", call: (colophon: Colophon) => colophon.POST("/sign-out"), response: empty(200) },
+    { what: "a 401 of another call", call: listRoles, response: failing(401, "Unauthorized") },
+  ])("is asked for again after $what", async ({ call, response }) => {
     const { sent, colophon } = clientOver([Response.json(session), response, Response.json(session)]);
 
     await colophon.session();
@@ -411,29 +427,29 @@ const save =
   (it) =>
     it.editContributor(opened, form as ContributorForm);
 
-const edits: [what: string, send: Send, content: object][] = [
-  [
-    "nothing that is as it was, as strings or with a form's line breaks, whatever else it has",
-    save({
+const edits: readonly { what: string; send: Send; content: object }[] = [
+  {
+    what: "nothing that is as it was, as strings or with a form's line breaks, whatever else it has",
+    send: save({
       ...opened.data,
       links: links.map(({ url }) => url),
       descriptions: [{ ...english, description: "One\r\nTwo" }, german],
     }),
-    {},
-  ],
-  [
-    "what has changed, and nothing that the form lacks",
-    save({ first_name: "New", public: false, gender: undefined, slug: "s" }),
-    { first_name: "New", public: false },
-  ],
-  [
-    "one emptiness for null and nothing",
-    save({ last_name: "", gender: null, type: "", links: [""] }),
-    { last_name: null, gender: null, type: null, links: [] },
-  ],
-  [
-    "elements that are added, removed and changed, of these only what has changed, and all links",
-    save({
+    content: {},
+  },
+  {
+    what: "what has changed, and nothing that the form lacks",
+    send: save({ first_name: "New", public: false, gender: undefined, slug: "s" }),
+    content: { first_name: "New", public: false },
+  },
+  {
+    what: "one emptiness for null and nothing",
+    send: save({ last_name: "", gender: null, type: "", links: [""] }),
+    content: { last_name: null, gender: null, type: null, links: [] },
+  },
+  {
+    what: "elements that are added, removed and changed, of these only what has changed, and all links",
+    send: save({
       aliases: [{ ...one, name: "Uno" }, two, { name: "Three" }],
       descriptions: [
         { ...english, source: null },
@@ -442,28 +458,36 @@ const edits: [what: string, send: Send, content: object][] = [
       relations: [{ ...second, relation_type: "foe" }],
       links: links.slice(1),
     }),
-    {
+    content: {
       ...{ added_aliases: [{ name: "Uno" }, { name: "Three" }], removed_aliases: [1] },
       added_descriptions: [{ description: "A", language: "fr" }],
       ...{ modified_descriptions: [{ id: 3, source: "" }], removed_descriptions: [4] },
       ...{ modified_relations: [{ id: 6, relation_type: "foe" }], removed_relations: [5] },
       links: ["https://two.example.com"],
     },
-  ],
-  ["aliases as strings", save({ aliases: ["Two", "4"] }), { added_aliases: [{ name: "4" }], removed_aliases: [1] }],
-  ["nothing new of a user", (it) => it.editUser(user, { ...user.data }), {}],
-  ["other roles", (it) => it.editUser(user, { roles: [{ id: 2 }] }), { added_roles: [2], removed_roles: [1] }],
-  ["no roles", (it) => it.editUser(user, { roles: null }), { removed_roles: [1] }],
-  [
-    "of a role its required name, too",
-    (it) => it.editRole(openedRole, { description: null, permissions: [] }),
-    { name: "R", description: "", removed_permissions: [3] },
-  ],
-  [
-    "of a permission both required fields",
-    (it) => it.editPermission(openedPermission, { name: "New" }),
-    { name: "New", description: "D" },
-  ],
+  },
+  {
+    what: "aliases as strings",
+    send: save({ aliases: ["Two", "4"] }),
+    content: { added_aliases: [{ name: "4" }], removed_aliases: [1] },
+  },
+  { what: "nothing new of a user", send: (it) => it.editUser(user, { ...user.data }), content: {} },
+  {
+    what: "other roles",
+    send: (it) => it.editUser(user, { roles: [{ id: 2 }] }),
+    content: { added_roles: [2], removed_roles: [1] },
+  },
+  { what: "no roles", send: (it) => it.editUser(user, { roles: null }), content: { removed_roles: [1] } },
+  {
+    what: "of a role its required name, too",
+    send: (it) => it.editRole(openedRole, { description: null, permissions: [] }),
+    content: { name: "R", description: "", removed_permissions: [3] },
+  },
+  {
+    what: "of a permission both required fields",
+    send: (it) => it.editPermission(openedPermission, { name: "New" }),
+    content: { name: "New", description: "D" },
+  },
 ];
 
 const others = Response.json({ id: 7, gender: "female" }, { headers: { ETag: '"2"' } });
@@ -516,7 +540,7 @@ const endings: readonly Ending[] = [
 ];
 
 describe("An edit", () => {
-  it.each(edits)("sends %s", async (_, send, content) => {
+  it.each(edits)("sends $what", async ({ send, content }) => {
     const { sent, colophon } = clientOver();
 
     expect(await send(colophon)).toEqual({ status: "saved" });

@@ -48,16 +48,36 @@ const cases: readonly (readonly [expression: string, problem?: string])[] = [
 
 /** Where an editor completes, and what it offers there; and what it offers elsewhere alone. */
 const completions = [
-  ['colophon.DELETE("', ["/admin-users/lock/{id}", "/admin-roles/delete/{id}"], ["/admin-users/edit/{id}"]],
-  ['colophon.all("', ["/contributors", "/publisher/publications/{id}"], ["/admin-roles", "/session"]],
-  [
-    'colophon.GET("/contributors", { query: { ',
-    ["client", "order?", "include?", "lang?"],
-    ["role?", "user_lang?", "lock?"],
-  ],
-  ['colophon.GET("/contributors", { query: { client: 1, include: "', ["slug"], ["type", "public"]],
-  ['colophon.all("/admin-contributors", { query: { client: 1, include: "', ["type,client", "client,public"], ["slug"]],
-  ['colophon.POST("/admin-roles/add", { body: { ', ["name", "description"], ["first_name", "username"]],
+  {
+    begun: 'colophon.DELETE("',
+    offered: ["/admin-users/lock/{id}", "/admin-roles/delete/{id}"],
+    others: ["/admin-users/edit/{id}"],
+  },
+  {
+    begun: 'colophon.all("',
+    offered: ["/contributors", "/publisher/publications/{id}"],
+    others: ["/admin-roles", "/session"],
+  },
+  {
+    begun: 'colophon.GET("/contributors", { query: { ',
+    offered: ["client", "order?", "include?", "lang?"],
+    others: ["role?", "user_lang?", "lock?"],
+  },
+  {
+    begun: 'colophon.GET("/contributors", { query: { client: 1, include: "',
+    offered: ["slug"],
+    others: ["type", "public"],
+  },
+  {
+    begun: 'colophon.all("/admin-contributors", { query: { client: 1, include: "',
+    offered: ["type,client", "client,public"],
+    others: ["slug"],
+  },
+  {
+    begun: 'colophon.POST("/admin-roles/add", { body: { ',
+    offered: ["name", "description"],
+    others: ["first_name", "username"],
+  },
 ] as const;
 
 const showContributor = 'colophon.GET("/admin-contributors/id/{id}", { path: { id: 7 } })';
@@ -65,33 +85,35 @@ const addRole = '(await colophon.POST("/admin-roles/add", { body: { name: "", de
 
 /** Expressions, words in them, and what an editor shows of these. */
 const hovers = [
-  [
-    showContributor,
-    "GET",
-    'Call<"Shows a contributor; opens an edit lock for callers who may edit. Needs `view-contributors`.", AdminContributor',
-  ],
-  [showContributor, "GET", 'Failure<404, "Contributor not found">'],
-  ['colophon.GET("/session")', "GET", "Needs a session."],
-  [
-    `colophon.GET(${withSlugs})`,
-    "include",
-    'ListContributorsQuery.include?: Selection<"added" | "changed" | "disambiguation" | "slug" | "sort_name">',
-  ],
-  [`colophon.GET(${withSlugs})`, "include", "Further fields to show"],
-  [
-    'colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, patch: { public: true } })',
-    "public:",
-    "public?: boolean | null",
-  ],
-  [
-    'colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, body: { first_name: "A", public: true } })',
-    "public:",
-    "Whether public endpoints show the contributor. By default `false`.",
-  ],
-  [`(await ${contributors}).data?.contributors[0]?.gender`, "gender", "Null if not known."],
-  [`${addRole}.error?.field`, "field", '"Idempotency-Key"'],
-  [`${addRole}.error?.fields?.[0]?.reason`, "reason", "Reason"],
-  [`${addRole}.error?.data`, "data", '"Role with the same name already exists"'],
+  {
+    expression: showContributor,
+    word: "GET",
+    shown:
+      'Call<"Shows a contributor; opens an edit lock for callers who may edit. Needs `view-contributors`.", AdminContributor',
+  },
+  { expression: showContributor, word: "GET", shown: 'Failure<404, "Contributor not found">' },
+  { expression: 'colophon.GET("/session")', word: "GET", shown: "Needs a session." },
+  {
+    expression: `colophon.GET(${withSlugs})`,
+    word: "include",
+    shown: 'ListContributorsQuery.include?: Selection<"added" | "changed" | "disambiguation" | "slug" | "sort_name">',
+  },
+  { expression: `colophon.GET(${withSlugs})`, word: "include", shown: "Further fields to show" },
+  {
+    expression: 'colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, patch: { public: true } })',
+    word: "public:",
+    shown: "public?: boolean | null",
+  },
+  {
+    expression:
+      'colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, body: { first_name: "A", public: true } })',
+    word: "public:",
+    shown: "Whether public endpoints show the contributor. By default `false`.",
+  },
+  { expression: `(await ${contributors}).data?.contributors[0]?.gender`, word: "gender", shown: "Null if not known." },
+  { expression: `${addRole}.error?.field`, word: "field", shown: '"Idempotency-Key"' },
+  { expression: `${addRole}.error?.fields?.[0]?.reason`, word: "reason", shown: "Reason" },
+  { expression: `${addRole}.error?.data`, word: "data", shown: '"Role with the same name already exists"' },
 ] as const;
 
 /** What is begun, completed to an expression. */
@@ -102,8 +124,9 @@ const program = [
   'import { createClient } from "colophon-client";',
   'const colophon = createClient("http://localhost:3000");',
   'declare const either: "type" | "public";',
-  ...[...cases, ...hovers].map(([expression]) => `void (${expression});`),
-  ...completions.map(([begun]) => `void ${closed(begun)};`),
+  ...cases.map(([expression]) => `void (${expression});`),
+  ...hovers.map(({ expression }) => `void (${expression});`),
+  ...completions.map(({ begun }) => `void ${closed(begun)};`),
   "export {};",
 ].join("\n");
 
@@ -125,14 +148,17 @@ describe("The client's types", () => {
     }
   });
 
-  it.each(completions)("offer behind %s what fits, and nothing of other endpoints", async (begun, offered, others) => {
-    const labels = await editor.completions(begun, `void ${closed(begun)};`);
+  it.each(completions)(
+    "offer behind $begun what fits, and nothing of other endpoints",
+    async ({ begun, offered, others }) => {
+      const labels = await editor.completions(begun, `void ${closed(begun)};`);
 
-    expect(labels).toEqual(expect.arrayContaining([...offered]));
-    expect(others.filter((each) => labels.includes(each))).toEqual([]);
-  });
+      expect(labels).toEqual(expect.arrayContaining([...offered]));
+      expect(others.filter((each) => labels.includes(each))).toEqual([]);
+    },
+  );
 
-  it.each(hovers)("show of %s at %s: %s", async (expression, word, shown) => {
+  it.each(hovers)("show of $expression at $word: $shown", async ({ expression, word, shown }) => {
     const text = await editor.hover(word, `void (${expression});`);
 
     expect(text).toContain(shown);

@@ -15,37 +15,36 @@ const refused = (type: string, message = "", status = 400): Fault => ({ kind: "e
 const failed = (state: string): Fault => refused("DatabaseErrorException", `ERROR: sorry; SQLState: ${state}`);
 
 const late = "Signature expired: 20261122T185948Z is now earlier than 20261122T190448Z";
-const transient: [string, Fault][] = [
-  ["500", refused("InternalServerErrorException", "", 500)],
-  ["503", { kind: "503" }],
-  ["504", refused("DatabaseUnavailableException", "", 504)],
-  ["500 after it ran", { kind: "error-after", status: 500, type: "InternalServerErrorException" }],
-  ["a broken connection", { kind: "drop-before" }],
-  ["a connection broken after it ran", { kind: "drop-after" }],
-  ["a response that breaks off", { kind: "cut-body" }],
-  ["throttling", { kind: "throttle" }],
-  ["too many requests", refused("TooManyRequestsException", "", 429)],
-  ["a cluster that resumes", refused("DatabaseResumingException", "The Aurora DB instance db-X is resuming")],
-  ["a cluster that is being changed", refused("InvalidResourceStateException")],
-  ["a password that changes", refused("InvalidSecretException")],
-  ["a signature of a clock that is late", refused("InvalidSignatureException", late, 403)],
-  ["a connection lost behind the Data API", refused("BadRequestException", "Communications link failure")],
-  ["a connection closed behind the Data API", refused("BadRequestException", "This connection has been closed.")],
-  ["a login that fails behind the Data API", refused("BadRequestException", "FATAL: sorry; SQLState: 28P01")],
-  ["a statement that took too long", refused("StatementTimeoutException")],
-  ...["08006", "28P01", "28000", "53300", "57P01", "57P02", "57P03", "55P03", "40001", "40P01", "25006"].map(
-    (state): [string, Fault] => [`SQLSTATE ${state}`, failed(state)],
-  ),
-];
-const permanent: [string, Fault][] = [
-  ["an error of the database", broken],
-  ["a statement that was cancelled", failed("57014")],
-  ["a statement it does not understand", refused("ValidationException")],
-  ["a request it does not understand", refused("BadRequestException", "Database name is not provided")],
-  ["a role that may not", refused("AccessDeniedException", "", 403)],
-  ["a signature of a wrong key", refused("InvalidSignatureException", "The request signature does not match", 403)],
-  ["a cluster that is not there", refused("DatabaseNotFoundException", "", 404)],
-];
+const transientStates = "08006 28P01 28000 53300 57P01 57P02 57P03 55P03 40001 40P01 25006".split(" ");
+const transient: Readonly<Record<string, Fault>> = {
+  "500": refused("InternalServerErrorException", "", 500),
+  "503": { kind: "503" },
+  "504": refused("DatabaseUnavailableException", "", 504),
+  "500 after it ran": { kind: "error-after", status: 500, type: "InternalServerErrorException" },
+  "a broken connection": { kind: "drop-before" },
+  "a connection broken after it ran": { kind: "drop-after" },
+  "a response that breaks off": { kind: "cut-body" },
+  throttling: { kind: "throttle" },
+  "too many requests": refused("TooManyRequestsException", "", 429),
+  "a cluster that resumes": refused("DatabaseResumingException", "The Aurora DB instance db-X is resuming"),
+  "a cluster that is being changed": refused("InvalidResourceStateException"),
+  "a password that changes": refused("InvalidSecretException"),
+  "a signature of a clock that is late": refused("InvalidSignatureException", late, 403),
+  "a connection lost behind the Data API": refused("BadRequestException", "Communications link failure"),
+  "a connection closed behind the Data API": refused("BadRequestException", "This connection has been closed."),
+  "a login that fails behind the Data API": refused("BadRequestException", "FATAL: sorry; SQLState: 28P01"),
+  "a statement that took too long": refused("StatementTimeoutException"),
+  ...Object.fromEntries(transientStates.map((state) => [`SQLSTATE ${state}`, failed(state)])),
+};
+const permanent: Readonly<Record<string, Fault>> = {
+  "an error of the database": broken,
+  "a statement that was cancelled": failed("57014"),
+  "a statement it does not understand": refused("ValidationException"),
+  "a request it does not understand": refused("BadRequestException", "Database name is not provided"),
+  "a role that may not": refused("AccessDeniedException", "", 403),
+  "a signature of a wrong key": refused("InvalidSignatureException", "The request signature does not match", 403),
+  "a cluster that is not there": refused("DatabaseNotFoundException", "", 404),
+};
 
 /** Lets the first calls fail and the others pass. */
 function failing(fault: Fault, times: number): void {
@@ -60,7 +59,7 @@ const write = () =>
 const written = async () => (await stack.sql`select from roles where name = ${`Added ${additions}`}`).length;
 
 describe("A statement", () => {
-  it.each(transient)("is sent until there is a response, and done once, after %s", async (_, fault) => {
+  it.each(Object.entries(transient))("is sent until there is a response, and done once, after %s", async (_, fault) => {
     failing(fault, 2);
     expect((await read()).status).toBe(200);
     expect(stack.dataApi.calls.length).toBe(3);
@@ -72,7 +71,7 @@ describe("A statement", () => {
     expect(await written()).toBe(1);
   });
 
-  it.each(permanent)("is sent once after %s", async (_, fault) => {
+  it.each(Object.entries(permanent))("is sent once after %s", async (_, fault) => {
     failing(fault, 1);
     expect((await read()).body).toEqual(envelope(500, "Internal server error"));
 
@@ -113,7 +112,7 @@ describe("A statement", () => {
       message: "Service unavailable, nothing was changed",
     },
   ])("returns 503 with Retry-After to $what when faults outlast the visitor", async ({ call, faults, message }) => {
-    const all = transient.map(([, fault]) => fault).filter((fault) => !/after|cut/.test(fault.kind) && faults(fault));
+    const all = Object.values(transient).filter((fault) => !/after|cut/.test(fault.kind) && faults(fault));
     stack.dataApi.intercept(({ number }) => all[number % all.length]);
     const start = Date.now();
 

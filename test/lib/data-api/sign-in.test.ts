@@ -295,13 +295,13 @@ describe("Sessions of a user", () => {
 });
 
 /** What ends all sessions of a user, and the status of attempts that began before. */
-const endings: [what: string, end: (user: Person) => Promise<number>, late: number][] = [
-  ["A logout by an administrator", byAdministrator("admin-users/logout"), 401],
-  ["ops-end-sessions", endSessions, 401],
-  ["A deletion of the user", byAdministrator("admin-users/delete"), 403],
+const endings: readonly { what: string; end: (user: Person) => Promise<number>; late: number }[] = [
+  { what: "A logout by an administrator", end: byAdministrator("admin-users/logout"), late: 401 },
+  { what: "ops-end-sessions", end: endSessions, late: 401 },
+  { what: "A deletion of the user", end: byAdministrator("admin-users/delete"), late: 403 },
 ];
 
-describe.each(endings)("%s", (_, end, late) => {
+describe.each(endings)("$what", ({ end, late }) => {
   it("ends all sessions at once, and every attempt to sign in that began before, but of no other user", async () => {
     const [subject, other] = [await link(person), await link(await aUser(stack.sql))];
     const startedAt = await databaseTime();

@@ -129,12 +129,12 @@ describe("render: formats", () => {
   });
 
   it.each([
-    ["grey", () => plain("#808080").toColourspace("b-w").png(), [128, 128, 128]],
-    ["CMYK", () => plain("#ffffff").toColourspace("cmyk").jpeg(), [255, 255, 255]],
-    ["16 bits", () => plain("#336699").toColourspace("rgb16").png(), [0x33, 0x66, 0x99]],
+    { what: "grey", make: () => plain("#808080").toColourspace("b-w").png(), colour: [128, 128, 128] },
+    { what: "CMYK", make: () => plain("#ffffff").toColourspace("cmyk").jpeg(), colour: [255, 255, 255] },
+    { what: "16 bits", make: () => plain("#336699").toColourspace("rgb16").png(), colour: [0x33, 0x66, 0x99] },
     // The same red has a smaller number in a wider space: read without the profile, it would look dull.
-    ["wide colours", () => plain("#ff0000").withIccProfile("p3").png(), [255, 0, 0]],
-  ])("brings %s to 8 bits of sRGB", async (_, make, colour) => {
+    { what: "wide colours", make: () => plain("#ff0000").withIccProfile("p3").png(), colour: [255, 0, 0] },
+  ])("brings $what to 8 bits of sRGB", async ({ make, colour }) => {
     const { full } = await render(await make().toBuffer());
 
     expect(await sharp(full).metadata()).toMatchObject({ depth: "uchar", space: "srgb" });

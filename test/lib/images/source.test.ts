@@ -21,13 +21,13 @@ const refusal = (image: string) => {
 
 describe("base64Of", () => {
   it.each([
-    ["bare", letters],
-    ["with the prefix", `data:image/png;base64,${letters}`],
-    ["with a prefix in capitals", `DATA:image/JPEG;charset=utf-8;BASE64,${letters}`],
-    ["with a prefix that says nothing", `data:;base64,${letters}`],
-    ["with a blank in the prefix", `data:image/jpeg; base64,${letters}`],
-    ["broken into lines", ` ${letters.slice(0, 8)}\r\n${letters.slice(8)}\n`],
-  ])("reads it %s", (_, image) => {
+    { what: "bare", image: letters },
+    { what: "with the prefix", image: `data:image/png;base64,${letters}` },
+    { what: "with a prefix in capitals", image: `DATA:image/JPEG;charset=utf-8;BASE64,${letters}` },
+    { what: "with a prefix that says nothing", image: `data:;base64,${letters}` },
+    { what: "with a blank in the prefix", image: `data:image/jpeg; base64,${letters}` },
+    { what: "broken into lines", image: ` ${letters.slice(0, 8)}\r\n${letters.slice(8)}\n` },
+  ])("reads it $what", ({ image }) => {
     expect(base64Of(image)).toBe(letters);
   });
 

@@ -86,9 +86,9 @@ describe("ops-migrate-on-deploy", () => {
   });
 
   it.each([
-    ["that is new", "Create", undefined],
-    ["when the settings of its stack say so", "Update", { MayBeEmpty: "true" }],
-  ] as const)("fills an empty database %s", async (_, type, properties) => {
+    { what: "that is new", type: "Create", properties: undefined },
+    { what: "when the settings of its stack say so", type: "Update", properties: { MayBeEmpty: "true" } },
+  ] as const)("fills an empty database $what", async ({ type, properties }) => {
     await sql.query("drop schema public cascade; create schema public authorization pg_database_owner");
 
     expect(await ask(type, properties)).toBeUndefined();

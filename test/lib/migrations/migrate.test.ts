@@ -409,17 +409,18 @@ create table publisher_descriptions (
     });
 
     it.each([
-      [
-        "with its file and line, if its call says so",
-        () => {},
-        /^Migration 90-index failed: lib\/migrations\/tables\/90-index\.sql:3:1: .*could not create unique index/,
-      ],
-      [
-        "without another run, if its call broke off",
-        breakOff,
-        "Migration 90-index failed: its statement ended after its call, without success",
-      ],
-    ])("fails when its statement fails: %s", async (_, fail, message) => {
+      {
+        how: "with its file and line, if its call says so",
+        fail: () => {},
+        message:
+          /^Migration 90-index failed: lib\/migrations\/tables\/90-index\.sql:3:1: .*could not create unique index/,
+      },
+      {
+        how: "without another run, if its call broke off",
+        fail: breakOff,
+        message: "Migration 90-index failed: its statement ended after its call, without success",
+      },
+    ])("fails when its statement fails: $how", async ({ fail, message }) => {
       await sql`insert into entries values (1)`;
       fail();
 

@@ -91,117 +91,131 @@ const works = (text?: string) =>
 /** No record of the catalogue has been changed since then. */
 const later = "2999-01-01T00:00:00.000Z";
 const included = { client: 1, include: ["works" as const, "series_count" as const, "images" as const] };
-const bothOf = (what: string, list: ListQuery): [string, Sql][] => [
-  [`a page of ${what}`, page(list)],
-  [`the number of ${what}`, max(list)],
-];
+const bothOf = (what: string, list: ListQuery) => ({
+  [`a page of ${what}`]: page(list),
+  [`the number of ${what}`]: max(list),
+});
 const administered = (input: Partial<Parameters<typeof adminContributors.list>[0]>): Sql =>
   asCaller(page(adminContributors.list({ client: 1, order: "name-asc", ...input })));
 const listed = (input: Partial<Parameters<typeof series.list>[0]>) =>
   series.list({ client: 1, order: "name-asc", user_lang: "English", ...input });
 
 describe("In a large catalogue", () => {
-  it.each([
-    ["the first page by name", page(contributors.list({ ...everybody, order: "name-asc" }))],
-    ["the first page, backwards", page(contributors.list({ ...everybody, order: "name-desc" }))],
-    ["the first page by sort name", page(contributors.list({ ...everybody, order: "sort-name-asc" }))],
-    ["the first page of a letter", page(contributors.list({ ...everybody, order: "sort-name-asc", letter: "M" }))],
-    ["the first page of a letter by name", page(contributors.list({ ...everybody, order: "name-asc", letter: "M" }))],
-    [
-      "a later page by sort name, by key",
-      page(contributors.list({ ...everybody, order: "sort-name-desc" }), {
+  it.each(
+    Object.entries({
+      "the first page by name": page(contributors.list({ ...everybody, order: "name-asc" })),
+      "the first page, backwards": page(contributors.list({ ...everybody, order: "name-desc" })),
+      "the first page by sort name": page(contributors.list({ ...everybody, order: "sort-name-asc" })),
+      "the first page of a letter": page(contributors.list({ ...everybody, order: "sort-name-asc", letter: "M" })),
+      "the first page of a letter by name": page(contributors.list({ ...everybody, order: "name-asc", letter: "M" })),
+      "a later page by sort name, by key": page(contributors.list({ ...everybody, order: "sort-name-desc" }), {
         after: { key: "E eco emily pratchett", id: 77 },
         limit: 50,
         offset: 0,
       }),
-    ],
-    ["the first page as added", page(contributors.list({ ...everybody, order: "added-desc" }))],
-    [
-      "a later page, by key",
-      page(contributors.list({ ...everybody, order: "name-asc" }), {
+      "the first page as added": page(contributors.list({ ...everybody, order: "added-desc" })),
+      "a later page, by key": page(contributors.list({ ...everybody, order: "name-asc" }), {
         after: { key: "emily eco pratchett", id: 77 },
         limit: 50,
         offset: 0,
       }),
-    ],
-    ["the first page by id", page(contributors.list({ ...everybody, order: "id-desc" }))],
-    ["the first page by change", page(contributors.list({ ...everybody, order: "changed-asc" }))],
-    ["the first page by change, backwards", page(contributors.list({ ...everybody, order: "changed-desc" }))],
-    [
-      "a later page by change, by key",
-      page(contributors.list({ ...everybody, order: "changed-desc" }), { after: { key: later, id: 77 } }),
-    ],
-    ...bothOf("the contributors with ids", contributors.list({ ...everybody, order: "name-asc", ids: "7,77,777" })),
-    ...bothOf(
-      "the contributors changed since a time",
-      contributors.list({ ...everybody, order: "name-asc", "changed-since": later }),
-    ),
-    ["all contributors by change, for administration", administered({ order: "changed-desc" })],
-    ["all contributors by id, for administration", administered({ order: "id-asc" })],
-    ["contributors with ids, for administration", administered({ ids: "7,77,777" })],
-    ["the first page of unpublished ones", administered({ public: "false" })],
-    ["the first page of those with a link", administered({ website: "true" })],
-    ["the first page of those without a link", administered({ website: "false" })],
-    ["the first page of a type", administered({ type: "author" })],
-    ["a search", page(searched("takahashi"))],
-    ["a slug", contributors.find("made-up-777")],
-    ["a former slug", contributors.find("former-777")],
-    ["a random slug", contributors.random(1)],
-    ["the works of a contributor", works()],
-    ["a search among the works of a contributor", works("takahashi")],
-    ["the first page of series", page(listed({}))],
-    ["the first page of series, backwards", page(listed({ order: "name-desc" }))],
-    ["the first page of series by sort name", page(listed({ order: "sort-name-asc" }))],
-    ["the first page of series as added", page(listed({ order: "added-desc" }))],
-    ["the first page of series of a letter", page(listed({ letter: "M", order: "sort-name-asc" }))],
-    ["the first page of series of a letter by name", page(listed({ letter: "M" }))],
-    ["the first page of series of a type", page(listed({ type: "manga" }))],
-    ["the first page of series of a type as added", page(listed({ type: "manga", order: "added-asc" }))],
-    ["the first page of series of a rare type", page(listed({ type: "opera", order: "sort-name-desc" }))],
-    ["the first page of series of a letter and a type", page(listed({ letter: "M", type: "manga" }))],
-    ["the number of series of a letter and a type", max(listed({ letter: "M", type: "manga" }))],
-    ["the first page of series with a tag", page(listed({ tag: "made up" }))],
-    ["the number of series with a tag", max(listed({ tag: "made up" }))],
-    [
-      "a later page of series, by key",
-      page(listed({}), { after: { key: "earthsea 777", id: 77 }, limit: 50, offset: 0 }),
-    ],
-    ["the first page of series by id", page(listed({ order: "id-asc" }))],
-    ["the first page of series by change", page(listed({ order: "changed-desc" }))],
-    ["the first page of series of a type by change", page(listed({ type: "manga", order: "changed-asc" }))],
-    ["a later page of series by change", page(listed({ order: "changed-asc" }), { after: { key: later, id: 77 } })],
-    ...bothOf("the series with ids", listed({ ids: "7,77,777" })),
-    ...bothOf("the series changed since a time", listed({ "changed-since": later })),
-    ["the page of a contributor with works", contributors.find("made-up-777", included)],
-    ["the page of a publisher with works", publishers.find("made-up-300", included)],
-    ["a search among all series", page(listed({ search: wordsOf("earthsea") }))],
-    ["a series by slug", series.find("made-up-300", { client: undefined, include: undefined })],
-    ["a series of a client by slug", series.find("made-up-300", { client: 1, include: undefined })],
-    ["a random series", series.random(1)],
-    ["a publisher by slug", publishers.find("made-up-300")],
-  ])("%s is read from an index", async (_, statement) => {
+      "the first page by id": page(contributors.list({ ...everybody, order: "id-desc" })),
+      "the first page by change": page(contributors.list({ ...everybody, order: "changed-asc" })),
+      "the first page by change, backwards": page(contributors.list({ ...everybody, order: "changed-desc" })),
+      "a later page by change, by key": page(contributors.list({ ...everybody, order: "changed-desc" }), {
+        after: { key: later, id: 77 },
+      }),
+      ...bothOf("the contributors with ids", contributors.list({ ...everybody, order: "name-asc", ids: "7,77,777" })),
+      ...bothOf(
+        "the contributors changed since a time",
+        contributors.list({ ...everybody, order: "name-asc", "changed-since": later }),
+      ),
+      "all contributors by change, for administration": administered({ order: "changed-desc" }),
+      "all contributors by id, for administration": administered({ order: "id-asc" }),
+      "contributors with ids, for administration": administered({ ids: "7,77,777" }),
+      "the first page of unpublished ones": administered({ public: "false" }),
+      "the first page of those with a link": administered({ website: "true" }),
+      "the first page of those without a link": administered({ website: "false" }),
+      "the first page of a type": administered({ type: "author" }),
+      "a search": page(searched("takahashi")),
+      "a slug": contributors.find("made-up-777"),
+      "a former slug": contributors.find("former-777"),
+      "a random slug": contributors.random(1),
+      "the works of a contributor": works(),
+      "a search among the works of a contributor": works("takahashi"),
+      "the first page of series": page(listed({})),
+      "the first page of series, backwards": page(listed({ order: "name-desc" })),
+      "the first page of series by sort name": page(listed({ order: "sort-name-asc" })),
+      "the first page of series as added": page(listed({ order: "added-desc" })),
+      "the first page of series of a letter": page(listed({ letter: "M", order: "sort-name-asc" })),
+      "the first page of series of a letter by name": page(listed({ letter: "M" })),
+      "the first page of series of a type": page(listed({ type: "manga" })),
+      "the first page of series of a type as added": page(listed({ type: "manga", order: "added-asc" })),
+      "the first page of series of a rare type": page(listed({ type: "opera", order: "sort-name-desc" })),
+      "the first page of series of a letter and a type": page(listed({ letter: "M", type: "manga" })),
+      "the number of series of a letter and a type": max(listed({ letter: "M", type: "manga" })),
+      "the first page of series with a tag": page(listed({ tag: "made up" })),
+      "the number of series with a tag": max(listed({ tag: "made up" })),
+      "a later page of series, by key": page(listed({}), {
+        after: { key: "earthsea 777", id: 77 },
+        limit: 50,
+        offset: 0,
+      }),
+      "the first page of series by id": page(listed({ order: "id-asc" })),
+      "the first page of series by change": page(listed({ order: "changed-desc" })),
+      "the first page of series of a type by change": page(listed({ type: "manga", order: "changed-asc" })),
+      "a later page of series by change": page(listed({ order: "changed-asc" }), { after: { key: later, id: 77 } }),
+      ...bothOf("the series with ids", listed({ ids: "7,77,777" })),
+      ...bothOf("the series changed since a time", listed({ "changed-since": later })),
+      "the page of a contributor with works": contributors.find("made-up-777", included),
+      "the page of a publisher with works": publishers.find("made-up-300", included),
+      "a search among all series": page(listed({ search: wordsOf("earthsea") })),
+      "a series by slug": series.find("made-up-300", { client: undefined, include: undefined }),
+      "a series of a client by slug": series.find("made-up-300", { client: 1, include: undefined }),
+      "a random series": series.random(1),
+      "a publisher by slug": publishers.find("made-up-300"),
+    }),
+  )("%s is read from an index", async (_, statement) => {
     expect(await planOf(statement)).not.toMatch(
       /Seq Scan on (contributors|contributor_changes|former_slugs|series|series_\w+|volumes)\b/,
     );
   });
 
-  it.each([
-    ["listed", page(listed({}))],
-    ["that is shown", series.find("made-up-300", { client: undefined, include: undefined })],
-    ["of a contributor", works()],
-  ])("the tags of each series %s are looked up, also while there are few tags", async (_, statement) => {
+  it.each(
+    Object.entries({
+      listed: page(listed({})),
+      "that is shown": series.find("made-up-300", { client: undefined, include: undefined }),
+      "of a contributor": works(),
+    }),
+  )("the tags of each series %s are looked up, also while there are few tags", async (_, statement) => {
     expect(await planOf(statement)).toMatch(/Index Scan using tags_pkey on tags/);
   });
 
   const accents = "\u0301".repeat(250);
 
+  const short = [
+    "-",
+    "a",
+    "ａ",
+    " a ",
+    "É",
+    "手",
+    "ש",
+    "a\u{20d0}",
+    "a-b",
+    "J. K.",
+    "(^o^)",
+    "ab",
+    "J.K.",
+    "øl ß",
+    "--",
+  ];
+
   it.each([
-    ...["-", "a", "ａ", " a ", "É", "手", "ש", "a\u{20d0}", "a-b", "J. K.", "(^o^)", "ab", "J.K.", "øl ß", "--"].map(
-      (text): [string, string] => [text, text],
-    ),
-    ["a with accents", `a${accents}`],
-    ["a behind accents", `${accents}a`],
-  ])("the search %s, whose words have one character or two of ASCII, compares all names", async (_, text) => {
+    ...short.map((text) => ({ what: text, text })),
+    { what: "a with accents", text: `a${accents}` },
+    { what: "a behind accents", text: `${accents}a` },
+  ])("the search $what, whose words have one character or two of ASCII, compares all names", async ({ text }) => {
     const list = searched(text);
 
     const plan = `${await genericPlanOf(page(list))}\n${await genericPlanOf(max(list))}`;
@@ -211,12 +225,9 @@ describe("In a large catalogue", () => {
   });
 
   it.each([
-    ...["wil", "J.R.R.", "a wil", "---", "\ufdfa", "手塚", "שלום", "احمد"].map((text): [string, string] => [
-      text,
-      text,
-    ]),
-    ["wil with accents", `w${accents}il`],
-  ])("the search %s is looked up in the index of grams, and folded once", async (_, text) => {
+    ...["wil", "J.R.R.", "a wil", "---", "\ufdfa", "手塚", "שלום", "احمد"].map((text) => ({ what: text, text })),
+    { what: "wil with accents", text: `w${accents}il` },
+  ])("the search $what is looked up in the index of grams, and folded once", async ({ text }) => {
     const plan = await genericPlanOf(page(searched(text)));
 
     expect(plan).toMatch(
@@ -240,10 +251,10 @@ describe("In a large catalogue", () => {
   });
 
   it.each([
-    ["all series", {}],
-    ["the series of a letter", { letter: "M" }],
-    ["the series of a type", { type: "manga" }],
-  ])("the exact number of %s is read, not counted", async (_, input) => {
+    { what: "all series", input: {} },
+    { what: "the series of a letter", input: { letter: "M" } },
+    { what: "the series of a type", input: { type: "manga" } },
+  ])("the exact number of $what is read, not counted", async ({ input }) => {
     const plan = await planOf(max(listed(input)));
 
     expect(plan).not.toContain("on series ");
@@ -290,16 +301,16 @@ describe("In a large catalogue", () => {
   });
 
   it.each([
-    ["by name", { order: "name-asc" }, {}],
-    ["by name, backwards", { order: "name-desc" }, {}],
-    ["by registration", { order: "registered-asc" }, {}],
-    ["by registration, backwards", { order: "registered-desc" }, {}],
-    ["from the middle", { order: "name-asc" }, { offset: 200 }],
-    ["behind another page", { order: "name-asc" }, { after: { key: "m", id: 77 } }],
-    ["with a letter", { order: "name-asc", search: wordsOf("r") }, {}],
-    ["with ids", { order: "name-asc", ids: "7,77,777" }, {}],
-    ["with a letter, by registration", { order: "registered-desc", search: wordsOf("r") }, {}],
-  ] as const)("the users of a role, %s, are found without those of other roles", async (_, input, slice) => {
+    { how: "by name", input: { order: "name-asc" }, slice: {} },
+    { how: "by name, backwards", input: { order: "name-desc" }, slice: {} },
+    { how: "by registration", input: { order: "registered-asc" }, slice: {} },
+    { how: "by registration, backwards", input: { order: "registered-desc" }, slice: {} },
+    { how: "from the middle", input: { order: "name-asc" }, slice: { offset: 200 } },
+    { how: "behind another page", input: { order: "name-asc" }, slice: { after: { key: "m", id: 77 } } },
+    { how: "with a letter", input: { order: "name-asc", search: wordsOf("r") }, slice: {} },
+    { how: "with ids", input: { order: "name-asc", ids: "7,77,777" }, slice: {} },
+    { how: "with a letter, by registration", input: { order: "registered-desc", search: wordsOf("r") }, slice: {} },
+  ] as const)("the users of a role, $how, are found without those of other roles", async ({ input, slice }) => {
     const [{ id: role } = { id: 0 }] = await db<{ id: number }[]>`select id from roles where name = ${lateRole}`;
 
     const list = users.list({ ...input, role });
@@ -318,17 +329,25 @@ describe("In a large catalogue", () => {
 });
 
 it.each([
-  ["a record", { record: 7 }, /^changes_by_record,history_by_owner$/],
-  ["a record of an endpoint", { record: 7, endpoint: "admin-roles/edit" }, /^changes_by_record,history_by_owner$/],
-  ["a record of a resource", { record: 7, endpoint: "admin-roles" }, /^changes_by_record,history_by_owner$/],
-  ["a role", { record: "role/7" }, /^changes_by_record,history_by_owner$/],
-  ["a publisher", { record: "publisher/7" }, /^changes_by_record,history_by_owner$/],
+  { what: "a record", filters: { record: 7 }, indexes: /^changes_by_record,history_by_owner$/ },
+  {
+    what: "a record of an endpoint",
+    filters: { record: 7, endpoint: "admin-roles/edit" },
+    indexes: /^changes_by_record,history_by_owner$/,
+  },
+  {
+    what: "a record of a resource",
+    filters: { record: 7, endpoint: "admin-roles" },
+    indexes: /^changes_by_record,history_by_owner$/,
+  },
+  { what: "a role", filters: { record: "role/7" }, indexes: /^changes_by_record,history_by_owner$/ },
+  { what: "a publisher", filters: { record: "publisher/7" }, indexes: /^changes_by_record,history_by_owner$/ },
   // The statistics, which are random, decide whether PostgreSQL begins with the user or with the record.
-  ["a user and a record", { user: 7, record: "role/7" }, /^changes_by_(caller|record)/],
-  ["a user", { user: 7 }, /^changes_by_caller$/],
-  ["a user by name", { user: "user 7" }, /^changes_by_caller,changes_by_username$/],
-  ["nobody", { user: "nobody" }, /^changes_by_caller,changes_by_username$/],
-])("In a large ledger the changes of %s are read from an index", async (_, filters, indexes) => {
+  { what: "a user and a record", filters: { user: 7, record: "role/7" }, indexes: /^changes_by_(caller|record)/ },
+  { what: "a user", filters: { user: 7 }, indexes: /^changes_by_caller$/ },
+  { what: "a user by name", filters: { user: "user 7" }, indexes: /^changes_by_caller,changes_by_username$/ },
+  { what: "nobody", filters: { user: "nobody" }, indexes: /^changes_by_caller,changes_by_username$/ },
+])("In a large ledger the changes of $what are read from an index", async ({ filters, indexes }) => {
   const plan = await planOf(page(changes.list(filters, false)));
 
   expect([...new Set(plan.match(/(changes|history)_by_\w+/g))].sort().join()).toMatch(indexes);

@@ -145,19 +145,19 @@ describe("The page to come back to", () => {
   });
 
   it.each([
-    ["/", "/"],
-    ["/users?page=2&order=name-asc#last", "/users?page=2&order=name-asc#last"],
-    ["/users?next=https://evil.example", "/users?next=https://evil.example"],
-    ["/größe/日本", "/gr%C3%B6%C3%9Fe/%E6%97%A5%E6%9C%AC"],
-    ["/a//b", "/a//b"],
-    ["/a/../b", "/b"],
-    ["/@evil.example", "/@evil.example"],
-    ["/#/users", "/#/users"],
-    ["https://panel.example.com", "/"],
-    ["https://panel.example.com/users?page=2#last", "/users?page=2#last"],
-    ["https://panel.example.com?page=2", "/?page=2"],
-    ["https://panel.example.com#users", "/#users"],
-  ])("may be %s", async (to, location) => {
+    { to: "/", location: "/" },
+    { to: "/users?page=2&order=name-asc#last", location: "/users?page=2&order=name-asc#last" },
+    { to: "/users?next=https://evil.example", location: "/users?next=https://evil.example" },
+    { to: "/größe/日本", location: "/gr%C3%B6%C3%9Fe/%E6%97%A5%E6%9C%AC" },
+    { to: "/a//b", location: "/a//b" },
+    { to: "/a/../b", location: "/b" },
+    { to: "/@evil.example", location: "/@evil.example" },
+    { to: "/#/users", location: "/#/users" },
+    { to: "https://panel.example.com", location: "/" },
+    { to: "https://panel.example.com/users?page=2#last", location: "/users?page=2#last" },
+    { to: "https://panel.example.com?page=2", location: "/?page=2" },
+    { to: "https://panel.example.com#users", location: "/#users" },
+  ])("may be $to", async ({ to, location }) => {
     const browser = openBrowser();
     const response = await comeBack(hostile, browser, bindingIn(await begin(stack, browser, to)));
 

@@ -116,53 +116,60 @@ const outcomes = {
   503: ["Signing in is not available", "unavailable", "error"],
 } as const;
 
-const lies: [status: keyof typeof outcomes, what: string, lie: Lie][] = [
-  [400, "another issuer's ID token", { claims: { iss: "https://other.example" } }],
-  [400, "an ID token for another client", { claims: { aud: "other" } }],
-  [400, "an ID token for others, too", { claims: { aud: ["colophon", "other"] } }],
-  [400, "an ID token for one client, authorised for another", { claims: { azp: "other" } }],
-  [400, "an ID token authorised for none", { claims: { azp: "" } }],
-  [400, "an ID token that has expired", { claims: { iat: now() - 1_200, exp: now() - 600 } }],
-  [400, "an ID token without an end", { claims: { exp: undefined } }],
-  [400, "an ID token of the future", { claims: { nbf: now() + 600 } }],
-  [400, "an ID token without a subject", { claims: { sub: undefined } }],
-  [400, "an empty subject", { claims: { sub: "" } }],
-  [400, "a subject that no database keeps", { claims: { sub: "ada\0", email: "ada@example.com" } }],
-  [400, "a subject that is too long", { claims: { sub: "a".repeat(256) } }],
-  [400, "the nonce of another attempt", { claims: { nonce: "other" } }],
-  [400, "no nonce", { claims: { nonce: undefined } }],
-  [400, "no state", { parameters: { state: undefined } }],
-  [400, "the state of another attempt", { parameters: { state: "other" } }],
-  [400, "no code", { parameters: { code: undefined } }],
-  [400, "the name of another provider (RFC 9207)", { parameters: { iss: "https://other.example" } }],
-  [400, "tokens in the address", { parameters: { id_token: "a.b.c" } }],
-  [400, "an unknown error", { parameters: { error: "a-secret-code ada@example.com" } }],
-  [400, "an error of the provider, which anybody can write", { parameters: { error: "server_error" } }],
-  [403, "a person who cancels", { parameters: { code: undefined, error: "access_denied" } }],
-  [400, "an ID token without an algorithm", { signed: async (claims) => unsigned({ alg: "none" }, claims) }],
-  [400, "an ID token signed by a stranger", { signed: async (claims) => (await newSigner()).sign(claims) }],
-  [400, "an ID token without signature", { signed: async (claims) => (await sign(claims)).replace(/\.[^.]*$/, ".") }],
-  [400, "a signature by a secret", { signed: async (claims) => unsigned({ alg: "HS256" }, claims, part({})) }],
-  [400, "a code that it does not know", returnsTokens(json({ error: "invalid_grant" }, 400))],
-  [400, "a code that it cannot read", returnsTokens(json({ error: "invalid_request" }, 400))],
-  [503, "a connection for tokens that breaks", returnsTokens(breaks)],
-  [503, "a failure for tokens", returnsTokens(html(502))],
-  [503, "a page for tokens", returnsTokens(html(200))],
-  [503, "nothing for tokens", returnsTokens(json({}))],
-  [503, "no response for tokens", returnsTokens(hangs)],
-  [503, "a refusal of the client's credentials", returnsTokens(json({ error: "invalid_client" }, 401))],
-  [503, "a redirect for tokens", returnsTokens(redirects)],
-  [503, "a connection for keys that breaks", hasKeys(breaks)],
-  [503, "a page for keys", hasKeys(html(200))],
-  [503, "no keys", hasKeys(json({}))],
-  [503, "a connection that breaks at the beginning", discovers(breaks)],
-  [503, "a page at the beginning", discovers(html(200))],
-  [503, "another issuer at the beginning", discovers(json({ issuer: "https://other.example" }))],
-  [503, "no addresses at the beginning", discovers(json({}))],
-  [503, "an endless document at the beginning", discovers(json(" ".repeat(1_000_001)))],
-  [503, "no response at the beginning", discovers(hangs)],
-  [503, "a text as its methods", { metadata: { token_endpoint_auth_methods_supported: "client_secret_basic" } }],
-];
+/** By the status of the response: what the provider returns, and in which part of it that is. */
+const lies: Readonly<Record<keyof typeof outcomes, Readonly<Record<string, Lie>>>> = {
+  400: {
+    "another issuer's ID token": { claims: { iss: "https://other.example" } },
+    "an ID token for another client": { claims: { aud: "other" } },
+    "an ID token for others, too": { claims: { aud: ["colophon", "other"] } },
+    "an ID token for one client, authorised for another": { claims: { azp: "other" } },
+    "an ID token authorised for none": { claims: { azp: "" } },
+    "an ID token that has expired": { claims: { iat: now() - 1_200, exp: now() - 600 } },
+    "an ID token without an end": { claims: { exp: undefined } },
+    "an ID token of the future": { claims: { nbf: now() + 600 } },
+    "an ID token without a subject": { claims: { sub: undefined } },
+    "an empty subject": { claims: { sub: "" } },
+    "a subject that no database keeps": { claims: { sub: "ada\0", email: "ada@example.com" } },
+    "a subject that is too long": { claims: { sub: "a".repeat(256) } },
+    "the nonce of another attempt": { claims: { nonce: "other" } },
+    "no nonce": { claims: { nonce: undefined } },
+    "no state": { parameters: { state: undefined } },
+    "the state of another attempt": { parameters: { state: "other" } },
+    "no code": { parameters: { code: undefined } },
+    "the name of another provider (RFC 9207)": { parameters: { iss: "https://other.example" } },
+    "tokens in the address": { parameters: { id_token: "a.b.c" } },
+    "an unknown error": { parameters: { error: "a-secret-code ada@example.com" } },
+    "an error of the provider, which anybody can write": { parameters: { error: "server_error" } },
+    "an ID token without an algorithm": { signed: async (claims) => unsigned({ alg: "none" }, claims) },
+    "an ID token signed by a stranger": { signed: async (claims) => (await newSigner()).sign(claims) },
+    "an ID token without signature": { signed: async (claims) => (await sign(claims)).replace(/\.[^.]*$/, ".") },
+    "a signature by a secret": { signed: async (claims) => unsigned({ alg: "HS256" }, claims, part({})) },
+    "a code that it does not know": returnsTokens(json({ error: "invalid_grant" }, 400)),
+    "a code that it cannot read": returnsTokens(json({ error: "invalid_request" }, 400)),
+  },
+  403: {
+    "a person who cancels": { parameters: { code: undefined, error: "access_denied" } },
+  },
+  503: {
+    "a connection for tokens that breaks": returnsTokens(breaks),
+    "a failure for tokens": returnsTokens(html(502)),
+    "a page for tokens": returnsTokens(html(200)),
+    "nothing for tokens": returnsTokens(json({})),
+    "no response for tokens": returnsTokens(hangs),
+    "a refusal of the client's credentials": returnsTokens(json({ error: "invalid_client" }, 401)),
+    "a redirect for tokens": returnsTokens(redirects),
+    "a connection for keys that breaks": hasKeys(breaks),
+    "a page for keys": hasKeys(html(200)),
+    "no keys": hasKeys(json({})),
+    "a connection that breaks at the beginning": discovers(breaks),
+    "a page at the beginning": discovers(html(200)),
+    "another issuer at the beginning": discovers(json({ issuer: "https://other.example" })),
+    "no addresses at the beginning": discovers(json({})),
+    "an endless document at the beginning": discovers(json(" ".repeat(1_000_001))),
+    "no response at the beginning": discovers(hangs),
+    "a text as its methods": { metadata: { token_endpoint_auth_methods_supported: "client_secret_basic" } },
+  },
+};
 
 describe("The provider's response", () => {
   it("signs in whom it names, and gets the client's secret and the proof of the attempt", async () => {
@@ -181,7 +188,11 @@ describe("The provider's response", () => {
     expect(logged()).toEqual([]);
   });
 
-  it.each(lies)("is %i with %s", async (status, _, lie) => {
+  const told = ([400, 403, 503] as const).flatMap((status) =>
+    Object.entries(lies[status]).map(([what, lie]) => ({ status, what, lie })),
+  );
+
+  it.each(told)("is $status with $what", async ({ status, lie }) => {
     const { responses = {}, metadata, parameters = {} } = lie;
     const isFirst = metadata !== undefined || discovery in responses;
     // Environments that know nothing of the provider yet.
@@ -247,9 +258,9 @@ describe("The provider's response", () => {
   });
 
   it.each([
-    [-120, 60],
-    [120, 300],
-  ])("may come from a clock that is %i s off", async (seconds, lifetime) => {
+    { seconds: -120, lifetime: 60 },
+    { seconds: 120, lifetime: 300 },
+  ])("may come from a clock that is $seconds s off", async ({ seconds, lifetime }) => {
     const iat = now() + seconds;
 
     expect(isSignedIn(await round({ claims: { iat, nbf: iat, exp: iat + lifetime, azp: "colophon" } }))).toBe(true);
@@ -305,9 +316,9 @@ describe("A provider", () => {
   });
 
   it.each([
-    ["as it is, for those that do not decode it, such as Google", "1047-a_b.apps.example.com~x"],
-    ["encoded where something has a meaning", "a:b c+d%ä", "a%3Ab+c%2Bd%25%C3%A4"],
-  ])("gets the client's id %s", async (_, clientId, sent = clientId) => {
+    { how: "as it is, for those that do not decode it, such as Google", clientId: "1047-a_b.apps.example.com~x" },
+    { how: "encoded where something has a meaning", clientId: "a:b c+d%ä", sent: "a%3Ab+c%2Bd%25%C3%A4" },
+  ])("gets the client's id $how", async ({ clientId, sent = clientId }) => {
     variables = { SIGN_IN_CLIENT_ID: clientId };
     await stack.lambda.renew();
 

@@ -3,21 +3,27 @@ import { otherFormat } from "../../../../lib/operators/transfer/file-format.ts";
 
 const line = '{"kind":"client","id":8,"name":"A"}';
 
+const textOrArchive = /^The file is text or an archive, and no JSON\. /;
+
 describe("A file that is no lines of JSON", () => {
   it.each([
-    ["a table of one column", "first_name\nOsamu\n", /^The file is text or an archive, and no JSON\. /],
-    ["a table of bars", "kind|id\nclient|8\n", /^The file is text or an archive, and no JSON\. /],
-    ["YAML", "- kind: client\n  id: 8\n", /^The file is text or an archive, and no JSON\. /],
-    ["XML", "<?xml version='1.0'?>\n<client/>\n", /^The file is text or an archive, and no JSON\. /],
-    ["a spreadsheet", "PK\u0003\u0004\u0014\n\u0000", /^The file is text or an archive, and no JSON\. /],
-    [
-      "an object of several lines",
-      `${JSON.stringify(JSON.parse(line), null, 2)}\n`,
-      /^The file has records of several lines\. /,
-    ],
-    ["an array behind empty lines", `\n\n  [${line}]`, /^The file is a JSON array\. /],
-    ["CSV with quoted names", '"kind","id"\r\n"client","8"\r\n', /^The file is CSV, or another table\. /],
-  ])("is called what it is: %s", (_, content, reason) => {
+    { what: "a table of one column", content: "first_name\nOsamu\n", reason: textOrArchive },
+    { what: "a table of bars", content: "kind|id\nclient|8\n", reason: textOrArchive },
+    { what: "YAML", content: "- kind: client\n  id: 8\n", reason: textOrArchive },
+    { what: "XML", content: "<?xml version='1.0'?>\n<client/>\n", reason: textOrArchive },
+    { what: "a spreadsheet", content: "PK\u0003\u0004\u0014\n\u0000", reason: textOrArchive },
+    {
+      what: "an object of several lines",
+      content: `${JSON.stringify(JSON.parse(line), null, 2)}\n`,
+      reason: /^The file has records of several lines\. /,
+    },
+    { what: "an array behind empty lines", content: `\n\n  [${line}]`, reason: /^The file is a JSON array\. / },
+    {
+      what: "CSV with quoted names",
+      content: '"kind","id"\r\n"client","8"\r\n',
+      reason: /^The file is CSV, or another table\. /,
+    },
+  ])("is called what it is: $what", ({ content, reason }) => {
     expect(otherFormat(Buffer.from(content))).toMatch(reason);
   });
 
