@@ -578,17 +578,17 @@ describe("A slug", () => {
   beforeEach(() => stack.sql`delete from contributors`);
 
   it.each([
-    [
-      "is the next one in the order of names, without gaps",
-      ["Gap", "Gap!", "Gap?", "Gap.", "Gap,"],
-      ["gap", "gap-2", "gap-3", "gap-4", "gap-5"],
-    ],
-    [
-      "is found after names without readable letters that end in the largest number",
-      ["鳥山明", "Contributor 999999999", "尾田栄一郎", "手塚治虫"],
-      ["contributor", "contributor-999999999", "contributor-2", "contributor-3"],
-    ],
-  ])("%s", async (_, names, slugs) => {
+    {
+      what: "is the next one in the order of names, without gaps",
+      names: ["Gap", "Gap!", "Gap?", "Gap.", "Gap,"],
+      slugs: ["gap", "gap-2", "gap-3", "gap-4", "gap-5"],
+    },
+    {
+      what: "is found after names without readable letters that end in the largest number",
+      names: ["鳥山明", "Contributor 999999999", "尾田栄一郎", "手塚治虫"],
+      slugs: ["contributor", "contributor-999999999", "contributor-2", "contributor-3"],
+    },
+  ])("$what", async ({ names, slugs }) => {
     expect(await slugsOf(...names)).toEqual(slugs);
   });
 

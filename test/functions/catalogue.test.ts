@@ -224,9 +224,9 @@ it("GET /publisher/slug/{slug} returns 200 with every field of the interface", a
 });
 
 it.each([
-  ["contributor", aContributor, { include: "sort_name,language_code" }],
-  ["publisher", aPublisher, { include: "language_code" }],
-] as const)("The detail of a %s has the tag of each text's language on request", async (kind, add, query) => {
+  { kind: "contributor", add: aContributor, query: { include: "sort_name,language_code" } },
+  { kind: "publisher", add: aPublisher, query: { include: "language_code" } },
+] as const)("The detail of a $kind has the tag of each text's language on request", async ({ kind, add, query }) => {
   const { id, slug } = await add(stack.sql);
   const text = { [`${kind}_id`]: id, description: '"language_code":"English" \\' };
   for (const language of ["English", "Brazilian Portuguese", "Klingonese"])
@@ -241,9 +241,9 @@ it.each([
 });
 
 it.each([
-  ["contributor", aContributor, ["type"]],
-  ["publisher", aPublisher, ["short-name", "headquarter", "founding_date"]],
-] as const)("The detail of a %s has further fields on request, each alone and all", async (kind, add, fields) => {
+  { kind: "contributor", add: aContributor, fields: ["type"] },
+  { kind: "publisher", add: aPublisher, fields: ["short-name", "headquarter", "founding_date"] },
+] as const)("The detail of a $kind has further fields on request, alone and all", async ({ kind, add, fields }) => {
   const values = { type: "author", "short-name": "KDS", headquarter: "Tokyo", founding_date: "1909-12" };
   const times = { added: "2026-01-02T03:04:05.678Z", changed: "2026-02-03T04:05:06.789Z" };
   const columns = Object.fromEntries(fields.map((field) => [field.replace("-", "_"), values[field]]));

@@ -67,12 +67,12 @@ async function expectComplete(): Promise<string | null> {
 }
 
 const kills = (...steps: readonly Step[]) =>
-  steps.flatMap((step) => (["before", "after"] as const).map((time) => [time, step] as const));
+  steps.flatMap((step) => (["before", "after"] as const).map((time) => ({ time, step })));
 
 describe("Records and bucket agree", () => {
   it.each(kills("statement 1", "PUT 1", "PUT 2", "statement 2", "POST 1"))(
-    "when an update is killed %s %s",
-    async (time, step) => {
+    "when an update is killed $time $step",
+    async ({ time, step }) => {
       const { status } = await killedAt(step, time, update);
 
       // An object that cannot be removed now is listed, so the change succeeds.
@@ -86,7 +86,7 @@ describe("Records and bucket agree", () => {
     },
   );
 
-  it.each(kills("statement 1", "POST 1"))("when a removal is killed %s %s", async (time, step) => {
+  it.each(kills("statement 1", "POST 1"))("when a removal is killed $time $step", async ({ time, step }) => {
     const { status } = await killedAt(step, time, remove);
 
     expect(status).toBe(step === "POST 1" ? 200 : 500);
@@ -95,8 +95,8 @@ describe("Records and bucket agree", () => {
   });
 
   it.each(kills("statement 1", "POST 1", "statement 2"))(
-    "when the scheduled removal is killed %s %s",
-    async (time, step) => {
+    "when the scheduled removal is killed $time $step",
+    async ({ time, step }) => {
       await stack.sql`update contributors set image = null where id = ${contributor.id}`;
 
       await killedAt(step, time, () => stack.sweep()).catch(() => undefined);
@@ -106,9 +106,9 @@ describe("Records and bucket agree", () => {
   );
 
   it.each([
-    ["is about to fall due", "update images_to_remove set remove_after = now() + interval '4 minutes'"],
-    ["has left the list", "delete from images_to_remove"],
-  ])("when the new image of an update %s: it fails, and loses nothing", async (_, change) => {
+    { what: "is about to fall due", change: "update images_to_remove set remove_after = now() + interval '4 minutes'" },
+    { what: "has left the list", change: "delete from images_to_remove" },
+  ])("when the new image of an update $what: it fails, and loses nothing", async ({ change }) => {
     stack.s3.intercept(async (request) => {
       await stack.sql.query(`${change} where remove_after > now()`);
       // Not even when what it has written can only be removed later.
@@ -138,12 +138,12 @@ describe("POST /admin-contributors/update-avatar/{id} while a service does not r
   }
 
   it.each([
-    ["the database", unknown, () => stack.dataApi.intercept(() => ({ kind: "503" }))],
-    ["the database after the first statement", unknown, () => failAtSwap("503")],
-    ["S3", notDone, () => stack.s3.intercept(() => "error-before")],
-    ["S3, silently", notDone, () => stack.s3.intercept(() => new Promise(() => {}))],
-    ["both by turns", unknown, failByTurns],
-  ])("returns 503 with Retry-After once for all its calls: %s", async (_, unavailable, fail) => {
+    { what: "the database", unavailable: unknown, fail: () => stack.dataApi.intercept(() => ({ kind: "503" })) },
+    { what: "the database after the first statement", unavailable: unknown, fail: () => failAtSwap("503") },
+    { what: "S3", unavailable: notDone, fail: () => stack.s3.intercept(() => "error-before") },
+    { what: "S3, silently", unavailable: notDone, fail: () => stack.s3.intercept(() => new Promise(() => {})) },
+    { what: "both by turns", unavailable: unknown, fail: failByTurns },
+  ])("returns 503 with Retry-After once for all its calls: $what", async ({ unavailable, fail }) => {
     fail();
     const start = Date.now();
 

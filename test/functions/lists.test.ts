@@ -441,11 +441,11 @@ describe("A search finds a name however it is typed", () => {
   });
 
   it.each([
-    ["a vowel of Devanagari", "कि", "कु"],
-    ["the voicing of kana", "かな", "がな"],
-    ["a tone mark of Thai", "ไม้", "ไม่"],
-    ["a letter between others", "Anna", "Ana"],
-  ])("but for %s", async (_, name, search) => {
+    { what: "a vowel of Devanagari", name: "कि", search: "कु" },
+    { what: "the voicing of kana", name: "かな", search: "がな" },
+    { what: "a tone mark of Thai", name: "ไม้", search: "ไม่" },
+    { what: "a letter between others", name: "Anna", search: "Ana" },
+  ])("but for $what", async ({ name, search }) => {
     await empty();
     await aContributor(stack.sql, { first_name: name, client_id: 1 });
 

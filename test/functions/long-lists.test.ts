@@ -110,25 +110,28 @@ describe("A long list", () => {
     });
 
     it.each([
-      ["identity", null],
-      ["gzip, br", "gzip"],
-      ["gzip;q=0", null],
-    ])("is whole where a chunk ends within a character, and compressed if accepted: %s", async (accepted, encoding) => {
-      await stack.sql`
-        insert into contributors (first_name, last_name, slug, public)
-        select repeat('𠀀', 100), n, 'ideograph-' || n, true from generate_series(1, 400) as n
-      `;
+      { accepted: "identity", encoding: null },
+      { accepted: "gzip, br", encoding: "gzip" },
+      { accepted: "gzip;q=0", encoding: null },
+    ])(
+      "is whole where a chunk ends within a character, and compressed if accepted: $accepted",
+      async ({ accepted, encoding }) => {
+        await stack.sql`
+          insert into contributors (first_name, last_name, slug, public)
+          select repeat('𠀀', 100), n, 'ideograph-' || n, true from generate_series(1, 400) as n
+        `;
 
-      const url = `${stack.url}/contributors?client=1&search=${encodeURIComponent("𠀀")}`;
-      const response = await fetch(url, { headers: { "Accept-Encoding": accepted } });
+        const url = `${stack.url}/contributors?client=1&search=${encodeURIComponent("𠀀")}`;
+        const response = await fetch(url, { headers: { "Accept-Encoding": accepted } });
 
-      expect(response.headers.get("content-encoding")).toBe(encoding);
-      expect(response.headers.get("vary")).toContain("Accept-Encoding");
-      const { contributors } = (await response.json()) as { contributors: { first_name: string }[] };
-      const names = contributors.map(({ first_name }) => first_name);
-      expect(names).toEqual(Array(400).fill("𠀀".repeat(100)));
-      await stack.sql`delete from contributors where slug like 'ideograph-%'`;
-    });
+        expect(response.headers.get("content-encoding")).toBe(encoding);
+        expect(response.headers.get("vary")).toContain("Accept-Encoding");
+        const { contributors } = (await response.json()) as { contributors: { first_name: string }[] };
+        const names = contributors.map(({ first_name }) => first_name);
+        expect(names).toEqual(Array(400).fill("𠀀".repeat(100)));
+        await stack.sql`delete from contributors where slug like 'ideograph-%'`;
+      },
+    );
   });
 
   describe("of long records", () => {

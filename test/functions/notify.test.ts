@@ -166,13 +166,21 @@ describe("A change by an operator", () => {
 });
 
 it.each([
-  ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "lambda returned 403: {}"],
-  ["the connection breaks", (response: ServerResponse) => response.destroy(), "socket hang up"],
+  {
+    why: "Lambda refuses it",
+    respond: (response: ServerResponse) => response.writeHead(403).end("{}"),
+    message: "lambda returned 403: {}",
+  },
+  {
+    why: "the connection breaks",
+    respond: (response: ServerResponse) => response.destroy(),
+    message: "socket hang up",
+  },
   // It is answered although Lambda never does.
-  ["there is no response in time", () => {}, "No response within 50 ms"],
-  ["Lambda is not there", undefined, expect.stringContaining("ECONNREFUSED")],
-])("A change whose notification fails is answered 200, and warns, because %s", async (_, how, message) => {
-  if (how) result = how;
+  { why: "there is no response in time", respond: () => {}, message: "No response within 50 ms" },
+  { why: "Lambda is not there", respond: undefined, message: expect.stringContaining("ECONNREFUSED") },
+])("A change whose notification fails is answered 200, and warns, because $why", async ({ respond, message }) => {
+  if (respond) result = respond;
   else lambdaUrl = "http://127.0.0.1:1";
   await stack.lambda.renew();
 

@@ -154,27 +154,34 @@ describe("A change whose response is lost", () => {
   });
 
   const ownRole = async (person: Person) => (await roleIdsOf(stack.sql, person))[0] ?? 0;
-  const ending: readonly [string, string, (person: Person) => Promise<Omit<Request, "as">>][] = [
-    ["session", "admin-users/logout", async ({ id }) => ({ path: { id } })],
-    ["user", "admin-users/delete", async ({ id }) => ({ path: { id } })],
-    [
-      "role",
-      "admin-users/edit",
-      async (person) => ({
+  interface Ending {
+    readonly what: string;
+    readonly endpoint: string;
+    readonly requestOf: (person: Person) => Promise<Omit<Request, "as">>;
+  }
+
+  const endings: readonly Ending[] = [
+    { what: "session", endpoint: "admin-users/logout", requestOf: async ({ id }) => ({ path: { id } }) },
+    { what: "user", endpoint: "admin-users/delete", requestOf: async ({ id }) => ({ path: { id } }) },
+    {
+      what: "role",
+      endpoint: "admin-users/edit",
+      requestOf: async (person) => ({
         path: { id: person.id },
         body: { username: person.username, removed_roles: [await ownRole(person)] },
       }),
-    ],
-    [
-      "permission",
-      "admin-roles/edit",
-      async (person) => ({
+    },
+    {
+      what: "permission",
+      endpoint: "admin-roles/edit",
+      requestOf: async (person) => ({
         path: { id: await ownRole(person) },
         body: { name: name(), removed_permissions: [await permissionId(stack.sql, "edit-roles")] },
       }),
-    ],
+    },
   ];
-  it.each(ending)("is answered 200 even if it removed the caller's own %s", async (_, endpoint, requestOf) => {
+
+  it.each(endings)("is answered 200 even if it removed the caller's own $what", async ({ endpoint, requestOf }) => {
     const person = await holderOf(stack.sql, "edit-users", "delete-users", "edit-roles");
     const request = await requestOf(person);
 

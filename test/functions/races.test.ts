@@ -118,13 +118,13 @@ describe("Fifty at once", () => {
   });
 
   it.each([
-    ["admin-permissions/add", (name: string) => ({ name, description: "x" })],
-    ["admin-roles/add", (name: string) => ({ name, description: "x" })],
-    ["admin-contributors/add", (name: string) => ({ first_name: name })],
-  ])("add the same name by %s, and one wins", async (name, body) => {
-    await ready(name);
+    { endpoint: "admin-permissions/add", bodyOf: (name: string) => ({ name, description: "x" }) },
+    { endpoint: "admin-roles/add", bodyOf: (name: string) => ({ name, description: "x" }) },
+    { endpoint: "admin-contributors/add", bodyOf: (name: string) => ({ first_name: name }) },
+  ])("add the same name by $endpoint, and one wins", async ({ endpoint, bodyOf }) => {
+    await ready(endpoint);
     await inRounds(async (round) => {
-      const replies = await times(() => post(name, 0, body(`Raced ${round}`)));
+      const replies = await times(() => post(endpoint, 0, bodyOf(`Raced ${round}`)));
 
       expect(statuses(replies)).toEqual({ 200: 1, 409: atOnce - 1 });
     });
@@ -168,12 +168,23 @@ describe("Fifty at once", () => {
     });
   });
 
-  const additions: readonly (readonly [string, number, number, () => unknown])[] = [
-    ["aliases", 200, 30, () => crypto.randomUUID()],
-    ["descriptions", 40, 6, () => ({ description: "Text", language: "English", source: crypto.randomUUID() })],
-    ["relations", 100, 15, () => ({ relation_id: friend.id, relation_type: crypto.randomUUID() })],
+  const additions: readonly { kind: string; max: number; each: number; element: () => unknown }[] = [
+    { kind: "aliases", max: 200, each: 30, element: () => crypto.randomUUID() },
+    {
+      kind: "descriptions",
+      max: 40,
+      each: 6,
+      element: () => ({ description: "Text", language: "English", source: crypto.randomUUID() }),
+    },
+    {
+      kind: "relations",
+      max: 100,
+      each: 15,
+      element: () => ({ relation_id: friend.id, relation_type: crypto.randomUUID() }),
+    },
   ];
-  it.each(additions)("add %s to one contributor, and %i are the most", async (kind, max, each, element) => {
+
+  it.each(additions)("add $kind to one contributor, and $max are the most", async ({ kind, max, each, element }) => {
     await ready("admin-contributors/edit");
     await inRounds(async () => {
       const contributor = await aContributor(stack.sql);
@@ -192,11 +203,11 @@ describe("Fifty at once", () => {
   });
 
   describe.each([
-    ["admin-contributors", aContributor, "contributor_aliases", "contributor_id"],
-    ["admin-roles", aRole, "", ""],
-    ["admin-permissions", aPermission, "", ""],
-    ["admin-users", aUser, "user_roles", "user_id"],
-  ] as const)("change and delete %s:", (resource, make, table, owner) => {
+    { resource: "admin-contributors", make: aContributor, table: "contributor_aliases", owner: "contributor_id" },
+    { resource: "admin-roles", make: aRole, table: "", owner: "" },
+    { resource: "admin-permissions", make: aPermission, table: "", owner: "" },
+    { resource: "admin-users", make: aUser, table: "user_roles", owner: "user_id" },
+  ] as const)("change and delete $resource:", ({ resource, make, table, owner }) => {
     beforeAll(() => ready(`${resource}/edit`, `${resource}/delete`));
 
     it("take the same name by edits and an addition, and one wins; delete each once", async () => {
@@ -272,11 +283,11 @@ describe("Fifty at once", () => {
   const losing = ({ username }: Person) => ({ username, removed_roles: [administratorRole] });
 
   it.each([
-    ["delete each other", "admin-users/delete", (_: Person) => undefined, 1],
-    ["take the role from each other", "admin-users/edit", losing, 1],
-    ["delete themselves", "admin-users/delete", (_: Person) => undefined, 0],
-    ["give up the role", "admin-users/edit", losing, 0],
-  ])("administrators %s, and one is left", async (_, name, bodyOf, distance) => {
+    { what: "delete each other", endpoint: "admin-users/delete", bodyOf: (_: Person) => undefined, distance: 1 },
+    { what: "take the role from each other", endpoint: "admin-users/edit", bodyOf: losing, distance: 1 },
+    { what: "delete themselves", endpoint: "admin-users/delete", bodyOf: (_: Person) => undefined, distance: 0 },
+    { what: "give up the role", endpoint: "admin-users/edit", bodyOf: losing, distance: 0 },
+  ])("administrators $what, and one is left", async ({ endpoint, bodyOf, distance }) => {
     await ready(...ofUsers);
     await inRounds(async (round) => {
       await onlyAdministrators(0);
@@ -285,7 +296,7 @@ describe("Fifty at once", () => {
       const replies = await Promise.all(
         people.map((person, number) => {
           const target = people[(number + distance) % people.length] ?? person;
-          return call(person, name, target.id, bodyOf(target));
+          return call(person, endpoint, target.id, bodyOf(target));
         }),
       );
 

@@ -23,35 +23,35 @@ beforeAll(async () => {
 });
 
 /** `absent` is the response to a text of which nothing can be seen; undefined where the field is optional. */
-type Field = readonly [
-  endpoint: string,
-  parameter: string,
-  bodyOf: (text: string) => object,
-  lengthMax: number,
-  absent?: object | undefined,
-];
+interface Field {
+  readonly endpoint: string;
+  readonly parameter: string;
+  readonly bodyOf: (text: string) => object;
+  readonly lengthMax: number;
+  readonly absent: object | undefined;
+}
 
 /** A field that the body has by itself. */
-const field = (endpoint: string, parameter: string, lengthMax: number, absent?: object): Field => [
+const field = (endpoint: string, parameter: string, lengthMax: number, absent?: object): Field => ({
   endpoint,
   parameter,
-  (text) => ({ ...bodyOf(), [parameter]: text }),
+  bodyOf: (text) => ({ ...bodyOf(), [parameter]: text }),
   lengthMax,
   absent,
-];
+});
 /** A field of an element of a contributor's. */
 const element = (
   parameter: string,
   lengthMax: number,
   elementOf: (text: string) => unknown,
   absent: object | null = invalidParameter(parameter),
-): Field => [
-  "admin-contributors/edit",
+): Field => ({
+  endpoint: "admin-contributors/edit",
   parameter,
-  (text) => ({ ...bodyOf(), [parameter]: [elementOf(text)] }),
+  bodyOf: (text) => ({ ...bodyOf(), [parameter]: [elementOf(text)] }),
   lengthMax,
-  absent ?? undefined,
-];
+  absent: absent ?? undefined,
+});
 const described = (fields: object) => ({ description: "a", language: "English", ...fields });
 
 /** Every name of the interface. */
@@ -91,7 +91,7 @@ const texts: readonly Field[] = [
   element("modified_descriptions", 255, (source) => ({ id: ids.description, source }), null),
 ];
 
-const send = ([endpoint, , bodyOf]: Field, text: string) =>
+const send = ({ endpoint, bodyOf }: Field, text: string) =>
   administrator.call(endpoint, { path: { id: ids[tableOf({ path: `/${endpoint}` })] }, body: bodyOf(text) });
 
 const refuseEach = (field: Field, all: readonly string[], response: object) =>
@@ -108,13 +108,13 @@ const unfitForNames = [
 ];
 const unseen = "| \t\r\n\u2028|\u3000|\u200b|\u202e|\u3164|\u200d|\ufe0f| \u00ad \ufeff\u2060\u2800".split("|");
 
-const labelled = (kind: string, unfit: readonly string[]) => (field: Field) =>
-  [`${kind} for ${field[0]} (${field[1]})`, field, unfit] as const;
+const all = [
+  ...names.map((field) => ({ kind: "name", unfit: unfitForNames, ...field })),
+  ...texts.map((field) => ({ kind: "text", unfit: controls, ...field })),
+];
 
-const all = [...names.map(labelled("name", unfitForNames)), ...texts.map(labelled("text", controls))];
-
-describe.each(all)("A %s", (_, field, unfit) => {
-  const [, parameter, , lengthMax, absent] = field;
+describe.each(all)("A $kind for $endpoint ($parameter)", ({ unfit, ...field }) => {
+  const { parameter, lengthMax, absent } = field;
 
   it("is rejected with invalid characters, or if it is too long, space around it included", async () => {
     const others = ["a\ud800b", "n".repeat(lengthMax + 1), ` ${"n".repeat(lengthMax)}`];
@@ -222,23 +222,27 @@ describe("A name", () => {
   });
 
   it.each([
-    ["case, also where a letter becomes two", "Straße \u0390\u03b0\u0149", "Straße \u0390\u03b0\u0149".toUpperCase()],
-    ["a joiner", "کتاب\u200cخانه", "کتابخانه"],
-    ["a variation selector", "❤\ufe0f of stone", "❤ of stone"],
-    ["the kind of apostrophe", "O'Malley", "O\u2019Malley"],
-    ["an apostrophe that is a letter", "O\u02bcHara", "O\u2018Hara"],
-    ["an apostrophe that is a tone", "O\u02caShea", "O'Shea"],
-    ["the kind of hyphen", "Jean-Claude", "Jean\u2010Claude"],
-    ["a double hyphen", "レヴィ\u30a0ストロース", "レヴィ\u2010ストロース"],
-    ["a separated vowel", "ᠰᠠᠷ\u180eᠠ", "ᠰᠠᠷᠠ"],
-    ["a dash", "Marie\u2013Luise", "Marie\u2212Luise"],
-    ["the width of Latin letters", "ＷＩＤＥ Ｃ", "wide c"],
-    ["the width of kana", "ﾃﾂﾞｶ", "テヅカ"],
-    ["blanks between initials", "J. R. R. Zed", "J.R.R. Zed"],
-    ["the number of blanks between words", "K  äse", "K äse"],
-    ["their kind", "青山\u3000剛昌", "青山 \u00a0 剛昌"],
-    ["one of another form", "葛\u{e0101}飾", "葛\u{e0100}飾"],
-  ])("is taken where it differs only in %s, and is found without", async (_, name, same) => {
+    {
+      what: "case, also where a letter becomes two",
+      name: "Straße \u0390\u03b0\u0149",
+      same: "Straße \u0390\u03b0\u0149".toUpperCase(),
+    },
+    { what: "a joiner", name: "کتاب\u200cخانه", same: "کتابخانه" },
+    { what: "a variation selector", name: "❤\ufe0f of stone", same: "❤ of stone" },
+    { what: "the kind of apostrophe", name: "O'Malley", same: "O\u2019Malley" },
+    { what: "an apostrophe that is a letter", name: "O\u02bcHara", same: "O\u2018Hara" },
+    { what: "an apostrophe that is a tone", name: "O\u02caShea", same: "O'Shea" },
+    { what: "the kind of hyphen", name: "Jean-Claude", same: "Jean\u2010Claude" },
+    { what: "a double hyphen", name: "レヴィ\u30a0ストロース", same: "レヴィ\u2010ストロース" },
+    { what: "a separated vowel", name: "ᠰᠠᠷ\u180eᠠ", same: "ᠰᠠᠷᠠ" },
+    { what: "a dash", name: "Marie\u2013Luise", same: "Marie\u2212Luise" },
+    { what: "the width of Latin letters", name: "ＷＩＤＥ Ｃ", same: "wide c" },
+    { what: "the width of kana", name: "ﾃﾂﾞｶ", same: "テヅカ" },
+    { what: "blanks between initials", name: "J. R. R. Zed", same: "J.R.R. Zed" },
+    { what: "the number of blanks between words", name: "K  äse", same: "K äse" },
+    { what: "their kind", name: "青山\u3000剛昌", same: "青山 \u00a0 剛昌" },
+    { what: "one of another form", name: "葛\u{e0101}飾", same: "葛\u{e0100}飾" },
+  ])("is taken where it differs only in $what, and is found without", async ({ name, same }) => {
     const other = await aUser(stack.sql);
     const statuses = (text: string, user: number) => {
       const requests = [

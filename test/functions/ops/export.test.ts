@@ -152,11 +152,11 @@ describe("An export of several parts", () => {
     expect(lastOfUpload()).toMatch(/^POST .*uploadId=/);
   });
 
-  it.each<[string, { readonly statement?: number; readonly upload?: RegExp }]>([
-    ["a statement fails", { statement: 20 }],
-    ["the upload of a part fails", { upload: /partNumber=3/ }],
-    ["its completion fails", { upload: /POST \/transfers\/exports\/[^?]*\?uploadId/ }],
-  ])("leaves nothing at its key and nothing open when %s", async (_, { statement, upload }) => {
+  it.each<{ what: string; statement?: number; upload?: RegExp }>([
+    { what: "a statement fails", statement: 20 },
+    { what: "the upload of a part fails", upload: /partNumber=3/ },
+    { what: "its completion fails", upload: /POST \/transfers\/exports\/[^?]*\?uploadId/ },
+  ])("leaves nothing at its key and nothing open when $what", async ({ statement, upload }) => {
     let statements = 0;
     stack.dataApi.intercept(({ operation }) =>
       operation === "ExecuteStatement" && ++statements === statement ? { kind: "drop-before" } : undefined,

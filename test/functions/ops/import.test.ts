@@ -82,16 +82,32 @@ const versionOf = async (externalId: string) =>
 const refusedLines = ({ refused }: Report) => refused.map(({ line }) => line);
 
 /** Files of another format, and how each is named. */
-const otherFiles: [what: string, content: string | Buffer, reason: RegExp][] = [
-  ["a JSON array", '[\n  {"kind": "client", "id": 8, "name": "A"}\n]\n', /^The file is a JSON array\. /],
-  ["CSV", 'kind,id,name\nclient,8,"A"\n', /^The file is CSV, or another table\. /],
-  ["a table of tabs", "kind\tid\tname\nclient\t8\tA\n", /^The file is CSV, or another table\. /],
-  ["a byte-order mark", '\ufeff{"kind":"client","id":8,"name":"A"}\n', /^The file begins with a byte-order mark\. /],
-  ["UTF-16", Buffer.from('\ufeff{"kind":"client","id":8,"name":"A"}\n', "utf16le"), /^The file is UTF-16\. /],
+const otherFiles: readonly { what: string; content: string | Buffer; reason: RegExp }[] = [
+  {
+    what: "a JSON array",
+    content: '[\n  {"kind": "client", "id": 8, "name": "A"}\n]\n',
+    reason: /^The file is a JSON array\. /,
+  },
+  { what: "CSV", content: 'kind,id,name\nclient,8,"A"\n', reason: /^The file is CSV, or another table\. / },
+  {
+    what: "a table of tabs",
+    content: "kind\tid\tname\nclient\t8\tA\n",
+    reason: /^The file is CSV, or another table\. /,
+  },
+  {
+    what: "a byte-order mark",
+    content: '\ufeff{"kind":"client","id":8,"name":"A"}\n',
+    reason: /^The file begins with a byte-order mark\. /,
+  },
+  {
+    what: "UTF-16",
+    content: Buffer.from('\ufeff{"kind":"client","id":8,"name":"A"}\n', "utf16le"),
+    reason: /^The file is UTF-16\. /,
+  },
 ];
 
 describe("ops-import", () => {
-  it.each(otherFiles)("refuses %s once, as a whole, and changes nothing", async (_, content, reason) => {
+  it.each(otherFiles)("refuses $what once, as a whole, and changes nothing", async ({ content, reason }) => {
     for (const dryRun of [false, true]) {
       const source = await put("other", content);
       await expect(run({ source, dryRun })).rejects.toThrow(reason);
@@ -537,9 +553,9 @@ describe("An import", () => {
 
   beforeEach(forget);
 
-  it.each([1, 2, 3, 4].flatMap((number) => [[number, "error"] as const, [number, "error-after"] as const]))(
-    "that breaks off at call %i (%s) goes on there, and nothing is done twice",
-    async (broken, kind) => {
+  it.each([1, 2, 3, 4].flatMap((broken) => (["error", "error-after"] as const).map((kind) => ({ broken, kind }))))(
+    "that breaks off at call $broken ($kind) goes on there, and nothing is done twice",
+    async ({ broken, kind }) => {
       const fault = { kind, status: 400, type: "BadRequestException", message: "Broken" } as const;
       stack.dataApi.intercept(({ number }) => (number === broken ? fault : undefined));
 

@@ -180,9 +180,13 @@ describe("ops-invalidate", () => {
   );
 
   it.each([
-    ["accepts nothing while it runs", { status: 400, code: "TooManyInvalidationsInProgress" }, "Unavailable"],
-    ["denies access, at once", { status: 403, code: "AccessDenied" }, "AccessDenied"],
-  ])("fails, and keeps the tags, when CloudFront %s", async (_, failure, errorType) => {
+    {
+      what: "accepts nothing while it runs",
+      failure: { status: 400, code: "TooManyInvalidationsInProgress" },
+      errorType: "Unavailable",
+    },
+    { what: "denies access, at once", failure: { status: 403, code: "AccessDenied" }, errorType: "AccessDenied" },
+  ])("fails, and keeps the tags, when CloudFront $what", async ({ failure, errorType }) => {
     // Of these 6 s are reserved.
     timeouts.longInMilliseconds = 12_000;
     await add("series");
@@ -198,10 +202,14 @@ describe("ops-invalidate", () => {
   const numbered = (count: number) => Array.from({ length: count }, (_, index) => `contributor-${index + 1}`);
 
   it.each([
-    ["50 tags one by one", numbered(50), 50],
-    ["more than 50 tags as everything", numbered(51), 1],
-    ["everything when a transaction changed too much for single tags", ["everything", "series"], 1],
-  ])("invalidates %s, and counts the paths of a day", async (_, tags, paths) => {
+    { what: "50 tags one by one", tags: numbered(50), paths: 50 },
+    { what: "more than 50 tags as everything", tags: numbered(51), paths: 1 },
+    {
+      what: "everything when a transaction changed too much for single tags",
+      tags: ["everything", "series"],
+      paths: 1,
+    },
+  ])("invalidates $what, and counts the paths of a day", async ({ tags, paths }) => {
     await spend(100, 5);
     await add(...tags);
 
@@ -309,9 +317,9 @@ describe("ops-invalidate-images", () => {
   });
 
   it.each([
-    ["TooManyInvalidationsInProgress", 400, "Unavailable"],
-    ["AccessDenied", 403, "AccessDenied"],
-  ])("fails for the queue to bring all again when CloudFront returns %s", async (code, status, errorType) => {
+    { code: "TooManyInvalidationsInProgress", status: 400, errorType: "Unavailable" },
+    { code: "AccessDenied", status: 403, errorType: "AccessDenied" },
+  ])("fails for the queue to bring all again when CloudFront returns $code", async ({ code, status, errorType }) => {
     timeouts.longInMilliseconds = 7_000;
     cloudFront.failure = { status, code };
 

@@ -339,11 +339,11 @@ describe("ops-merge-contributors refuses, and changes nothing,", () => {
   });
 
   it.each([
-    ["aliases", 200, "name) select $1, 'Alias ' || n"],
-    ["links", 50, "position, url) select $1, n, 'https://example.com/' || n"],
-    ["descriptions", 40, "language, description) select $1, 'Language ' || n, 'A text'"],
-    ["relations", 100, "relation_id, relation_type) select $1, $2, 'Type ' || n"],
-  ])("more %s than %i", async (kind, max, columns) => {
+    { kind: "aliases", max: 200, columns: "name) select $1, 'Alias ' || n" },
+    { kind: "links", max: 50, columns: "position, url) select $1, n, 'https://example.com/' || n" },
+    { kind: "descriptions", max: 40, columns: "language, description) select $1, 'Language ' || n, 'A text'" },
+    { kind: "relations", max: 100, columns: "relation_id, relation_type) select $1, $2, 'Type ' || n" },
+  ])("more $kind than $max", async ({ kind, max, columns }) => {
     const [kept, one, other] = await some(3);
     const fill = ({ id }: Entry, from: number, to: number) => {
       const values = columns.replace("$1", `${id}`).replace("$2", `${other.id}`);

@@ -138,16 +138,25 @@ describe("ops-tidy and the ledger", () => {
 describe("ops-tidy", () => {
   /** Of each table two rows, of which the second is old, and what is counted. */
   const tables = {
-    imports: ["(source, moved_at)", (age) => `('${age}', now() - interval '${30 + age} days')`],
-    used_attempts: ["(key, digest, used_at)", (age) => `('${age}', 'd', now() - interval '${23.5 + age} hours')`],
-    awaited_emails: [
-      "(issuer, email, user_id, expires_at)",
-      (age) => `('${age}', 'ada@example.com', ${administrator.id}, now() + interval '${1 - age} hours')`,
-    ],
-    stale_tags: ["(transaction, tag, added_at)", (age) => `('1', '${age}', now() - interval '${71.5 + age} hours')`],
-  } as const satisfies Record<string, readonly [columns: string, row: (age: number) => string]>;
+    imports: {
+      columns: "(source, moved_at)",
+      row: (age) => `('${age}', now() - interval '${30 + age} days')`,
+    },
+    used_attempts: {
+      columns: "(key, digest, used_at)",
+      row: (age) => `('${age}', 'd', now() - interval '${23.5 + age} hours')`,
+    },
+    awaited_emails: {
+      columns: "(issuer, email, user_id, expires_at)",
+      row: (age) => `('${age}', 'ada@example.com', ${administrator.id}, now() + interval '${1 - age} hours')`,
+    },
+    stale_tags: {
+      columns: "(transaction, tag, added_at)",
+      row: (age) => `('1', '${age}', now() - interval '${71.5 + age} hours')`,
+    },
+  } as const satisfies Record<string, { columns: string; row: (age: number) => string }>;
 
-  it.each(Object.entries(tables))("deletes old rows of %s", async (table, [columns, row]) => {
+  it.each(Object.entries(tables))("deletes old rows of %s", async (table, { columns, row }) => {
     const [{ count = 0 } = {}] = await stack.sql`select count(*)::int from ${identifier(table)}`;
     await stack.sql.query(`insert into ${table} ${columns} values ${row(0)}, ${row(1)}`);
 

@@ -89,9 +89,9 @@ describe("ops-smoke", () => {
   });
 
   it.each([
-    ["has", "naoki-urasawa", undefined],
-    ["has not", "nobody", expect.stringMatching(/^GET \/contributor\/slug\/nobody: 404 /)],
-  ])("asks for the contributor whom the database must have: it %s", async (_, slug, error) => {
+    { what: "has", slug: "naoki-urasawa", error: undefined },
+    { what: "has not", slug: "nobody", error: expect.stringMatching(/^GET \/contributor\/slug\/nobody: 404 /) },
+  ])("asks for the contributor whom the database must have: it $what", async ({ slug, error }) => {
     expect(await errorOf(slugs(slug))).toEqual(error);
   });
 

@@ -216,9 +216,9 @@ const cascading: typeof differing = {
 };
 
 describe.each([
-  ["Its rows have changed since", differing],
-  ["Rows that were added since would go, too", cascading],
-])("ops-undo refuses a change with the reason %s, and names", (reason, cases) => {
+  { reason: "Its rows have changed since", cases: differing },
+  { reason: "Rows that were added since would go, too", cases: cascading },
+])("ops-undo refuses a change with the reason $reason, and names", ({ reason, cases }) => {
   it.each(Object.entries(cases))("%s", async (_, make) => {
     const [id, ...rows] = await make();
     const before = await contents(stack.sql);
@@ -439,11 +439,11 @@ describe("ops-undo refuses", () => {
 
 describe("ops-undo gives unique values back that records have handed on,", () => {
   const named = (first_name: string) => aContributor(stack.sql, { first_name, slug: first_name });
-  it.each<[how: string, (one: number, two: number) => string]>([
-    ["one after another", (one, two) => `${rename(one, "C")}; ${rename(two, "A")}`],
-    ["and the other way round", (one, two) => `${rename(two, "C")}; ${rename(one, "B")}`],
-    ["in a circle", (one, two) => `${rename(one, "C")}; ${rename(two, "A")}; ${rename(one, "B")}`],
-  ])("%s, and takes that back", async (_, edit) => {
+  it.each<{ how: string; edit: (one: number, two: number) => string }>([
+    { how: "one after another", edit: (one, two) => `${rename(one, "C")}; ${rename(two, "A")}` },
+    { how: "and the other way round", edit: (one, two) => `${rename(two, "C")}; ${rename(one, "B")}` },
+    { how: "in a circle", edit: (one, two) => `${rename(one, "C")}; ${rename(two, "A")}; ${rename(one, "B")}` },
+  ])("$how, and takes that back", async ({ edit }) => {
     await stack.sql`delete from contributors where slug in ('A', 'B')`;
     const [one, two] = [await named("A"), await named("B")];
     const before = await contents(stack.sql);
