@@ -81,12 +81,24 @@ describe("aws-local", () => {
   });
 
   it.each([
-    ["an unknown integration", ["--api", "odd.json", ...functions], /^GET \/greeting: .*http_proxy/],
-    ["a document that is no JSON", ["--api", "broken.json", ...functions], /^broken\.json: /],
-    ["an unknown setting", ["--api", "api.json", "--functions", "misspelt"], /^misspelt\/settings\.json: .*tmeout/],
-    ["an unknown command", ["s3"], /^Unknown command s3\n/],
-    ["a port that is none", [...api, "--port", "none"], /^options.port should be >= 0 and < 65536/],
-  ])("tells in one line of %s, and ends", async (_, words, line) => {
+    {
+      what: "an unknown integration",
+      words: ["--api", "odd.json", ...functions],
+      line: /^GET \/greeting: .*http_proxy/,
+    },
+    { what: "a document that is no JSON", words: ["--api", "broken.json", ...functions], line: /^broken\.json: / },
+    {
+      what: "an unknown setting",
+      words: ["--api", "api.json", "--functions", "misspelt"],
+      line: /^misspelt\/settings\.json: .*tmeout/,
+    },
+    { what: "an unknown command", words: ["s3"], line: /^Unknown command s3\n/ },
+    {
+      what: "a port that is none",
+      words: [...api, "--port", "none"],
+      line: /^options.port should be >= 0 and < 65536/,
+    },
+  ])("tells in one line of $what, and ends", async ({ words, line }) => {
     const error = await fail(...words);
 
     expect(error).toMatch(line);

@@ -44,19 +44,19 @@ function sendRaw(lines: readonly string[]): Promise<string> {
 
 describe("A route", () => {
   it.each([
-    ["/", "/", null],
-    ["/things/random/", "/things/random", null],
-    ["/others/random", "/{kind}/random", { kind: "others" }],
-    ["/things/random/parts", "/{kind}/{id}/parts", { kind: "things", id: "random" }],
-    ["/things/id/1/", "/things/id/{id}", { id: "1" }],
-    ["/things/id/a%2Fb", "/things/id/{id}", { id: "a/b" }],
-    ["/things/id/%2e%2e", "/things/id/{id}", { id: ".." }],
-    ["/things/id/..", "/things/id/{id}", { id: ".." }],
-    ["/things/id/a;b=c", "/things/id/{id}", { id: "a;b=c" }],
-    ["/things/id/a+b%20c", "/things/id/{id}", { id: "a+b c" }],
-    ["/things/id/%C3%A9%00", "/things/id/{id}", { id: "é\0" }],
-    ["/things/id/a%2526", "/things/id/{id}", { id: "a%26" }],
-  ])("of %s is %s, with its parameters decoded once", async (path, resource, pathParameters) => {
+    { path: "/", resource: "/", pathParameters: null },
+    { path: "/things/random/", resource: "/things/random", pathParameters: null },
+    { path: "/others/random", resource: "/{kind}/random", pathParameters: { kind: "others" } },
+    { path: "/things/random/parts", resource: "/{kind}/{id}/parts", pathParameters: { kind: "things", id: "random" } },
+    { path: "/things/id/1/", resource: "/things/id/{id}", pathParameters: { id: "1" } },
+    { path: "/things/id/a%2Fb", resource: "/things/id/{id}", pathParameters: { id: "a/b" } },
+    { path: "/things/id/%2e%2e", resource: "/things/id/{id}", pathParameters: { id: ".." } },
+    { path: "/things/id/..", resource: "/things/id/{id}", pathParameters: { id: ".." } },
+    { path: "/things/id/a;b=c", resource: "/things/id/{id}", pathParameters: { id: "a;b=c" } },
+    { path: "/things/id/a+b%20c", resource: "/things/id/{id}", pathParameters: { id: "a+b c" } },
+    { path: "/things/id/%C3%A9%00", resource: "/things/id/{id}", pathParameters: { id: "é\0" } },
+    { path: "/things/id/a%2526", resource: "/things/id/{id}", pathParameters: { id: "a%26" } },
+  ])("of $path is $resource, with its parameters decoded once", async ({ path, resource, pathParameters }) => {
     const event = await eventOf(path);
 
     expect(event).toMatchObject({ path, resource, pathParameters, requestContext: { path, resourcePath: resource } });

@@ -204,13 +204,13 @@ describe("A gateway response", () => {
   });
 
   it.each([
-    ["/fail", 503, "Internal server error"],
-    ["/throttled", 503, "Internal server error"],
-    ["/hang", 504, "Endpoint request timed out"],
-    ["/hang-streaming", 504, "Endpoint request timed out"],
+    { path: "/fail", status: 503, message: "Internal server error" },
+    { path: "/throttled", status: 503, message: "Internal server error" },
+    { path: "/hang", status: 504, message: "Endpoint request timed out" },
+    { path: "/hang-streaming", status: 504, message: "Endpoint request timed out" },
     // Only a developer sees a function that does not build.
-    ["/broken", 500, "x.ts:1: unexpected }"],
-  ])("to %s is %i", async (path, status, message) => {
+    { path: "/broken", status: 500, message: "x.ts:1: unexpected }" },
+  ])("to $path is $status", async ({ path, status, message }) => {
     expect(await send(gateway.url, path)).toMatchObject({ status, json: { message } });
   });
 

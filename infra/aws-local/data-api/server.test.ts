@@ -62,18 +62,22 @@ describe("the wire", () => {
   });
 
   it.each([
-    ["no JSON", "{"],
-    ["no object", "[]"],
-    ["a statement that is no text", { sql: 1 }],
-    ["a value of two members", { parameters: [{ name: "a", value: { longValue: 1, stringValue: "" } }] }],
-    ["a long with a fraction", { parameters: [{ name: "a", value: { longValue: 1.5 } }] }],
+    { what: "no JSON", body: "{" },
+    { what: "no object", body: "[]" },
+    { what: "a statement that is no text", body: { sql: 1 } },
+    { what: "a value of two members", body: { parameters: [{ name: "a", value: { longValue: 1, stringValue: "" } }] } },
+    { what: "a long with a fraction", body: { parameters: [{ name: "a", value: { longValue: 1.5 } }] } },
     // What only database drivers use.
-    ["metadata", { includeResultMetadata: true }, unimplemented],
-    ["formats", { formatRecordsAs: "JSON" }, unimplemented],
-    ["options", { resultSetOptions: { longReturnType: "STRING" } }, unimplemented],
-    ["hints", { parameters: [{ name: "a", value: { longValue: 1 }, typeHint: "DECIMAL" }] }, unimplemented],
-    ["other values", { parameters: [{ name: "a", value: { constructor: 1 } }] }, unimplemented],
-  ])("refuses %s", async (_, body, error = "400 SerializationException") => {
+    { what: "metadata", body: { includeResultMetadata: true }, error: unimplemented },
+    { what: "formats", body: { formatRecordsAs: "JSON" }, error: unimplemented },
+    { what: "options", body: { resultSetOptions: { longReturnType: "STRING" } }, error: unimplemented },
+    {
+      what: "hints",
+      body: { parameters: [{ name: "a", value: { longValue: 1 }, typeHint: "DECIMAL" }] },
+      error: unimplemented,
+    },
+    { what: "other values", body: { parameters: [{ name: "a", value: { constructor: 1 } }] }, error: unimplemented },
+  ])("refuses $what", async ({ body, error = "400 SerializationException" }) => {
     const whole = typeof body === "string" ? body : { ...data.target, sql: "select 1", ...body };
 
     expect(await errorTypeOf({ body: whole })).toBe(error);
@@ -89,23 +93,28 @@ describe("who may call", () => {
   const reading = () => ({ service: "secretsmanager" as const, path: "/", body: { SecretId: data.target.secretArn } });
   const getsSecret = { "x-amz-target": "secretsmanager.GetSecretValue" };
 
-  it.each([
-    ["an earlier key", { signedBy: newKey() }, "UnrecognizedClientException"],
-    ["another secret", { signedBy: { ...newKey(), accessKeyId: key.accessKeyId } }, "InvalidSignatureException"],
-    ["no signature", { headers: { authorization: "Bearer token" } }, "InvalidSignatureException"],
-    ["a page's origin", { headers: { origin: "https://evil.example.com" } }, "AccessDeniedException"],
-    ["a page without one", { headers: { origin: "null" } }, "AccessDeniedException"],
-    ["another service's signature", { service: "s3" }, "InvalidSignatureException"],
-  ] satisfies [string, Partial<Sent>, string][])(
-    "is nobody with %s, here or at Secrets Manager",
-    async (_, wrong: Partial<Sent>, type) => {
-      const secret = await post({ ...reading(), ...wrong, headers: { ...getsSecret, ...wrong.headers } });
-
-      expect(await errorTypeOf({ body: body(), ...wrong })).toBe(`403 ${type}`);
-      expect([secret.status, secret.headers.get("x-amzn-errortype")]).toEqual([403, type]);
-      expect(await data.value("select count(*) from hidden")).toBe(0);
+  it.each<{ what: string; wrong: Partial<Sent>; type: string }>([
+    { what: "an earlier key", wrong: { signedBy: newKey() }, type: "UnrecognizedClientException" },
+    {
+      what: "another secret",
+      wrong: { signedBy: { ...newKey(), accessKeyId: key.accessKeyId } },
+      type: "InvalidSignatureException",
     },
-  );
+    { what: "no signature", wrong: { headers: { authorization: "Bearer token" } }, type: "InvalidSignatureException" },
+    {
+      what: "a page's origin",
+      wrong: { headers: { origin: "https://evil.example.com" } },
+      type: "AccessDeniedException",
+    },
+    { what: "a page without one", wrong: { headers: { origin: "null" } }, type: "AccessDeniedException" },
+    { what: "another service's signature", wrong: { service: "s3" }, type: "InvalidSignatureException" },
+  ])("is nobody with $what, here or at Secrets Manager", async ({ wrong, type }) => {
+    const secret = await post({ ...reading(), ...wrong, headers: { ...getsSecret, ...wrong.headers } });
+
+    expect(await errorTypeOf({ body: body(), ...wrong })).toBe(`403 ${type}`);
+    expect([secret.status, secret.headers.get("x-amzn-errortype")]).toEqual([403, type]);
+    expect(await data.value("select count(*) from hidden")).toBe(0);
+  });
 
   it("is whoever signs by the key of its start", async () => {
     const secret = await post({ ...reading(), headers: getsSecret });
@@ -160,9 +169,17 @@ describe("a transaction", () => {
 
 describe("a database that cannot be reached", () => {
   it.each([
-    ["nothing listens", "DatabaseUnavailableException 504: UnknownError", async () => `127.0.0.1:${await freePort()}`],
-    ["the password is wrong", "InvalidSecretException 400", async () => new URL(data.postgres.url).host],
-  ])("is told when %s", async (_, error, hostOf) => {
+    {
+      what: "nothing listens",
+      error: "DatabaseUnavailableException 504: UnknownError",
+      hostOf: async () => `127.0.0.1:${await freePort()}`,
+    },
+    {
+      what: "the password is wrong",
+      error: "InvalidSecretException 400",
+      hostOf: async () => new URL(data.postgres.url).host,
+    },
+  ])("is told when $what", async ({ error, hostOf }) => {
     const [response] = await through({ databaseUrl: `postgres://postgres:wrong@${await hostOf()}` }, "select 1");
 
     expect(response).toMatch(error);
@@ -188,16 +205,20 @@ describe("a call", () => {
   const tables = "select count(*) from pg_class where relname = 'left_behind'";
 
   it.each([
-    ["set work_mem = '5MB'", memory, "4MB"],
-    ["set role pg_read_all_data", "select current_user = session_user", true],
-    ["select set_config('a.b', 'c', false)", setting, ""],
-    ["prepare p as select 1", prepared, 0],
-    ["do $$ begin execute 'prepare p as select 1'; end $$", prepared, 0],
-    ["create temporary table left_behind (id int)", tables, 0],
-    ["select pg_advisory_lock(1)", locks, 0],
-    ["begin", "select count(*) from pg_stat_activity where state like 'idle in%'", 0],
-    ["declare c cursor with hold for select 1", "select count(*) from pg_cursors where is_holdable", 0],
-  ])("leaves nothing behind: %s", async (leave, look, expected) => {
+    { leave: "set work_mem = '5MB'", look: memory, expected: "4MB" },
+    { leave: "set role pg_read_all_data", look: "select current_user = session_user", expected: true },
+    { leave: "select set_config('a.b', 'c', false)", look: setting, expected: "" },
+    { leave: "prepare p as select 1", look: prepared, expected: 0 },
+    { leave: "do $$ begin execute 'prepare p as select 1'; end $$", look: prepared, expected: 0 },
+    { leave: "create temporary table left_behind (id int)", look: tables, expected: 0 },
+    { leave: "select pg_advisory_lock(1)", look: locks, expected: 0 },
+    { leave: "begin", look: "select count(*) from pg_stat_activity where state like 'idle in%'", expected: 0 },
+    {
+      leave: "declare c cursor with hold for select 1",
+      look: "select count(*) from pg_cursors where is_holdable",
+      expected: 0,
+    },
+  ])("leaves nothing behind: $leave", async ({ leave, look, expected }) => {
     for (let turn = 0; turn < 3; turn += 1) {
       await data.execute(leave);
       // The session is reset while the response is on its way; another one may respond before.
@@ -251,10 +272,10 @@ describe("a prepared statement", () => {
   });
 
   it.each([
-    ["alter table book add title text", [{ longValue: 1 }, { isNull: true }]],
-    ["alter table book alter id type text", [{ stringValue: "1" }, { isNull: true }]],
-    ["drop table book; create table book as select 2 as id", [{ longValue: 2 }]],
-  ])("is prepared anew after: %s", async (changes, expected) => {
+    { changes: "alter table book add title text", expected: [{ longValue: 1 }, { isNull: true }] },
+    { changes: "alter table book alter id type text", expected: [{ stringValue: "1" }, { isNull: true }] },
+    { changes: "drop table book; create table book as select 2 as id", expected: [{ longValue: 2 }] },
+  ])("is prepared anew after: $changes", async ({ changes, expected }) => {
     await data.execute("create table if not exists book as select 1 as id");
     const read = () => data.execute("select * from book");
     await read();

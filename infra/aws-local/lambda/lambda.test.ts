@@ -51,10 +51,10 @@ beforeAll(async () => {
 
 describe("A function", () => {
   it.each([
-    ["date", {}, { at: "1970-01-01T00:00:00.000Z" }],
-    ["change", {}, null],
-    ["echo", "text", "text"],
-  ])("gets its event and gives its result as JSON: %s", async (name, event, result) => {
+    { name: "date", event: {}, result: { at: "1970-01-01T00:00:00.000Z" } },
+    { name: "change", event: {}, result: null },
+    { name: "echo", event: "text", result: "text" },
+  ])("gets its event and gives its result as JSON: $name", async ({ name, event, result }) => {
     expect(await lambda.invoke(name, event)).toEqual({ result });
     expect(event).not.toHaveProperty("changed");
   });
@@ -72,9 +72,9 @@ describe("A function", () => {
   });
 
   it.each([
-    ["what is left of API Gateway's 29 s", undefined, 28_700],
-    ["its own timeout, when API Gateway does not wait for it", 60_000, 60_000],
-  ])("that has waited for another invocation is told %s", async (_, timeoutInMilliseconds, max) => {
+    { what: "what is left of API Gateway's 29 s", timeoutInMilliseconds: undefined, max: 28_700 },
+    { what: "its own timeout, when API Gateway does not wait for it", timeoutInMilliseconds: 60_000, max: 60_000 },
+  ])("that has waited for another invocation is told $what", async ({ timeoutInMilliseconds, max }) => {
     const settings = timeoutInMilliseconds ? { timeoutInMilliseconds } : {};
     const one = await start({ limits: { environments: 1 }, settingsOf: () => settings });
     const release = built.newGate();
@@ -209,14 +209,14 @@ describe("Execution environments of a function", () => {
     return built.seen().length;
   };
 
-  it.each<[string, Partial<LambdaLimits>, number]>([
-    [
-      "there are processors, however many invocations begin at once",
-      { longInMilliseconds: 60_000 },
-      Math.min(availableParallelism(), 16),
-    ],
-    ["the maximum, though invocations take long", { environments: 3, longInMilliseconds: 1 }, 3],
-  ])("are as many as %s", async (_, limits, max) => {
+  it.each<{ what: string; limits: Partial<LambdaLimits>; max: number }>([
+    {
+      what: "there are processors, however many invocations begin at once",
+      limits: { longInMilliseconds: 60_000 },
+      max: Math.min(availableParallelism(), 16),
+    },
+    { what: "the maximum, though invocations take long", limits: { environments: 3, longInMilliseconds: 1 }, max: 3 },
+  ])("are as many as $what", async ({ limits, max }) => {
     const lambda = await start({ limits });
     const release = built.newGate();
 

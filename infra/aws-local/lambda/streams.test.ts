@@ -159,12 +159,12 @@ describe("A streaming function that fails", () => {
   });
 
   it.each([
-    ["fail-full", "too far", 1_000_000],
-    ["never-ended", "Response stream is not finished.", 5],
-    ["stuck", "Task timed out after 0.50 seconds", 0],
+    { name: "fail-full", reason: "too far", expected: 1_000_000 },
+    { name: "never-ended", reason: "Response stream is not finished.", expected: 5 },
+    { name: "stuck", reason: "Task timed out after 0.50 seconds", expected: 0 },
   ])(
-    "after its head has delivered what it wrote before, and ends its body with the reason: %s",
-    async (name, reason, expected) => {
+    "after its head has delivered what it wrote before, and ends its body with the reason: $name",
+    async ({ name, reason, expected }) => {
       built.newGate();
       const body = await bodyOf(name);
 

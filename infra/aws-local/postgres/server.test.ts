@@ -179,11 +179,19 @@ describe("The database's owner", () => {
 });
 
 it.each([
-  ["postgres://user:password@localhost:5432/catalogue", "postgres://user:password@localhost:5432", "catalogue"],
-  ["postgres://db:pw@db/colophon", "postgres://db:pw@db", "colophon"],
-  ["postgres://user:p%40ss@db/two%20words?sslmode=disable", "postgres://user:p%40ss@db", "two words"],
-  ["postgres://user@db", "postgres://user@db", "postgres"],
-])("tells a server from its database: %s", (url, serverUrl, name) => {
+  {
+    url: "postgres://user:password@localhost:5432/catalogue",
+    serverUrl: "postgres://user:password@localhost:5432",
+    name: "catalogue",
+  },
+  { url: "postgres://db:pw@db/colophon", serverUrl: "postgres://db:pw@db", name: "colophon" },
+  {
+    url: "postgres://user:p%40ss@db/two%20words?sslmode=disable",
+    serverUrl: "postgres://user:p%40ss@db",
+    name: "two words",
+  },
+  { url: "postgres://user@db", serverUrl: "postgres://user@db", name: "postgres" },
+])("tells a server from its database: $url", ({ url, serverUrl, name }) => {
   expect(splitUrl(url)).toEqual({ serverUrl, name });
 });
 

@@ -151,17 +151,22 @@ describe("S3", () => {
   });
 
   it.each([
-    ["bytes=2-4", "234", "bytes 2-4/10"],
-    ["bytes=7-", "789", "bytes 7-9/10"],
-    ["bytes=8-100", "89", "bytes 8-9/10"],
-  ])("returns the range %s", async (Range, text, ContentRange) => {
+    { range: "bytes=2-4", text: "234", contentRange: "bytes 2-4/10" },
+    { range: "bytes=7-", text: "789", contentRange: "bytes 7-9/10" },
+    { range: "bytes=8-100", text: "89", contentRange: "bytes 8-9/10" },
+  ])("returns the range $range", async ({ range, text, contentRange }) => {
     await put("digits", "0123456789");
     const { ETag } = await head("digits");
 
-    const found = await get("digits", undefined, { Range, IfMatch: ETag });
+    const found = await get("digits", undefined, { Range: range, IfMatch: ETag });
 
-    expect(found).toMatchObject({ text, ContentRange, ContentLength: text.length, $metadata: { httpStatusCode: 206 } });
-    expect((await head("digits", { Range })).ContentLength).toBe(text.length);
+    expect(found).toMatchObject({
+      text,
+      ContentRange: contentRange,
+      ContentLength: text.length,
+      $metadata: { httpStatusCode: 206 },
+    });
+    expect((await head("digits", { Range: range })).ContentLength).toBe(text.length);
   });
 
   it("ignores what a killed process or another program has left in its folder", async () => {
@@ -384,10 +389,10 @@ describe("An upload in parts", () => {
   });
 
   it.each([
-    ["a part that was not uploaded", "InvalidPart", [1, 3]],
-    ["a small part before the last", "EntityTooSmall", [2, 4]],
-    ["no part", "MalformedXML", []],
-  ])("is not completed with %s, but can be later", async (_, name, numbers) => {
+    { what: "a part that was not uploaded", name: "InvalidPart", numbers: [1, 3] },
+    { what: "a small part before the last", name: "EntityTooSmall", numbers: [2, 4] },
+    { what: "no part", name: "MalformedXML", numbers: [] },
+  ])("is not completed with $what, but can be later", async ({ name, numbers }) => {
     const place = await begin("later");
     const parts = new Map([
       [1, await upload(place, 1, large)],

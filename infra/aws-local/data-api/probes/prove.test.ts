@@ -106,15 +106,23 @@ describe("npm run prove", () => {
   });
 
   it.each([
-    ["an unknown flag", { colour: "red" }, /^TypeError: Unknown option '--colour'/],
-    ["no ARN of a cluster", { cluster: "here" }, /^Error: --cluster with an ARN.*npm run prove -- --cluster ARN/],
-    ["a database that is not there", { database: "nowhere" }, /^DatabaseErrorException: .*"nowhere" does not exist/],
-    [
-      "a database with a schema of that name",
-      {},
-      /^Error: There is a schema "probed" already in the database postgres/,
-    ],
-  ])("refuses %s in one line, and leaves everything alone", async (_, changed, line) => {
+    { what: "an unknown flag", changed: { colour: "red" }, line: /^TypeError: Unknown option '--colour'/ },
+    {
+      what: "no ARN of a cluster",
+      changed: { cluster: "here" },
+      line: /^Error: --cluster with an ARN.*npm run prove -- --cluster ARN/,
+    },
+    {
+      what: "a database that is not there",
+      changed: { database: "nowhere" },
+      line: /^DatabaseErrorException: .*"nowhere" does not exist/,
+    },
+    {
+      what: "a database with a schema of that name",
+      changed: {},
+      line: /^Error: There is a schema "probed" already in the database postgres/,
+    },
+  ])("refuses $what in one line, and leaves everything alone", async ({ changed, line }) => {
     await emulator.execute("create schema probed");
     emulator.api.calls.length = 0;
 
