@@ -150,13 +150,13 @@ describe("GET /series", () => {
     await stack.sql`update series set type = 'comic', name = 'B' where id = ${one.id}`;
     await stack.sql`update series set client_id = 2 where id = ${two.id}`;
 
-    for (const [query, max] of [
-      [{}, 2],
-      [{ type: "manga" }, 1],
-      [{ type: "comic" }, 1],
-      [{ letter: "A" }, 1],
-      [{ client: 2 }, 3],
-    ] as const)
+    for (const { query, max } of [
+      { query: {}, max: 2 },
+      { query: { type: "manga" }, max: 1 },
+      { query: { type: "comic" }, max: 1 },
+      { query: { letter: "A" }, max: 1 },
+      { query: { client: 2 }, max: 3 },
+    ])
       expect([query, await list(query)]).toMatchObject([query, { max, to: max }]);
     await stack.sql`delete from series`;
     expect(await list({ type: "comic" })).toEqual({ series: [], max: 0, from: 0, to: 0 });
