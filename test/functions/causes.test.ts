@@ -230,12 +230,12 @@ it("The contract's README describes each reason", async () => {
   expect(described).toEqual(Object.keys(reasons));
 });
 
-it("An unknown path, or a method that the path does not have, links to the reference", async () => {
-  for (const [method, path] of [
-    ["GET", "/people"],
-    ["PUT", "/contributors"],
-  ] as const) {
-    const { body, header } = await send(method, path);
-    expect([body, header.get("Link")]).toEqual([envelope(404, "Not found"), "</docs>; rel=help"]);
-  }
+it.each([
+  { what: "An unknown path", method: "GET", path: "/people" },
+  { what: "A method that the path does not have", method: "PUT", path: "/contributors" },
+])("$what returns 404 with a link to the reference", async ({ method, path }) => {
+  const { body, header } = await send(method, path);
+
+  expect(body).toEqual(envelope(404, "Not found"));
+  expect(header.get("Link")).toBe("</docs>; rel=help");
 });

@@ -48,32 +48,50 @@ describe("A request with an Idempotency-Key", () => {
     }
   });
 
-  it("is a different request for another user, and at another endpoint", async () => {
+  it("is a different request for another user", async () => {
     const key = randomUUID();
     const [mine, theirs] = [name(), name()];
-    const other = await holderOf(stack.sql, "add-roles", "add-permissions");
+    const other = await holderOf(stack.sql, "add-roles");
 
     await addRole({ name: mine }, keyed(key));
     await addRole({ name: theirs }, keyed(key), other.token);
-    const { status } = await stack.call("admin-permissions/add", {
-      as: other.token,
-      body: { name: theirs, description: "d" },
+
+    expect([await countOf(mine), await countOf(theirs)]).toEqual([1, 1]);
+  });
+
+  it("is a different request at another endpoint", async () => {
+    const [key, role] = [randomUUID(), name()];
+    await addRole({ name: role }, keyed(key));
+
+    const { status } = await administrator.call("admin-permissions/add", {
+      body: { name: role, description: "d" },
       headers: keyed(key),
     });
 
-    expect([await countOf(mine), await countOf(theirs), status]).toEqual([1, 1, 200]);
+    expect(status).toBe(200);
   });
 
-  it("returns 400 and changes nothing when it comes with another body, or for another record", async () => {
-    const key = randomUUID();
-    const [one, other] = [await aRole(stack.sql), await aRole(stack.sql)];
-    const edit = (id: number, body: object) =>
+  describe("returns 400 and changes nothing when it comes", () => {
+    const edit = (key: string, { id }: { id: number }, body: object) =>
       administrator.call("admin-roles/edit", { path: { id }, body, headers: keyed(key) });
-    await edit(one.id, { name: one.name });
 
-    for (const again of [() => edit(one.id, { name: "Other" }), () => edit(other.id, { name: one.name })]) {
-      expect((await unchanged(stack, again)).body).toEqual(invalidParameter("Idempotency-Key"));
-    }
+    it("with another body", async () => {
+      const [key, role] = [randomUUID(), await aRole(stack.sql)];
+      await edit(key, role, { name: role.name });
+
+      const { body } = await unchanged(stack, () => edit(key, role, { name: "Other" }));
+
+      expect(body).toEqual(invalidParameter("Idempotency-Key"));
+    });
+
+    it("for another record", async () => {
+      const [key, role, other] = [randomUUID(), await aRole(stack.sql), await aRole(stack.sql)];
+      await edit(key, role, { name: role.name });
+
+      const { body } = await unchanged(stack, () => edit(key, other, { name: role.name }));
+
+      expect(body).toEqual(invalidParameter("Idempotency-Key"));
+    });
   });
 
   it("may be sent again after an error, which is not stored", async () => {
@@ -86,33 +104,54 @@ describe("A request with an Idempotency-Key", () => {
     expect((await addRole({ name: role }, keyed(role))).status).toBe(200);
   });
 
-  it("gets no recorded response after the permission, the session or the user is gone", async () => {
+  it.each([
+    {
+      what: "403 once the user has lost the permission",
+      take: ({ id }: Person) => stack.sql`delete from user_roles where user_id = ${id}`,
+      response: forbidden,
+    },
+    {
+      what: "401 once the session was ended",
+      take: ({ id }: Person) => stack.sql`update refresh_tokens set revoked_at = now() where user_id = ${id}`,
+      response: unauthorized,
+    },
+    {
+      what: "401 once the user was deleted",
+      take: ({ id }: Person) => stack.sql`delete from users where id = ${id}`,
+      response: unauthorized,
+    },
+  ])("gets $what, instead of the recorded response", async ({ take, response }) => {
     const editor = await holderOf(stack.sql, "add-roles");
     const role = name();
-    const again = async () => (await unchanged(stack, () => addRole({ name: role }, keyed(role), editor.token))).body;
-    await addRole({ name: role }, keyed(role), editor.token);
+    const send = () => addRole({ name: role }, keyed(role), editor.token);
+    await send();
 
-    await stack.sql`delete from user_roles where user_id = ${editor.id}`;
-    expect(await again()).toEqual(forbidden);
+    await take(editor);
 
-    await stack.sql`update refresh_tokens set revoked_at = now() where user_id = ${editor.id}`;
-    expect(await again()).toEqual(unauthorized);
-
-    await stack.sql`delete from users where id = ${editor.id}`;
-    expect(await again()).toEqual(unauthorized);
+    expect((await unchanged(stack, send)).body).toEqual(response);
   });
 
-  it("gets the response of a change that ended the session, but not in a session that ended otherwise", async () => {
-    const person = await holderOf(stack.sql, "edit-users");
-    const key = keyed(randomUUID());
-    const logOut = (as: string) =>
-      stack.call("admin-users/logout", { as, path: { id: person.id }, headers: key }).then(({ body }) => body);
-    await logOut(person.token);
-    const later = await aSession(stack.sql, person.id);
-    await stack.sql`update refresh_tokens set revoked_at = now() where user_id = ${person.id} and revoked_at is null`;
+  describe("of a change that ended its session", () => {
+    let person: Person;
+    let logOut: (as: string) => Promise<unknown>;
 
-    expect(await logOut(person.token)).toEqual(envelope(200, "User logged out"));
-    expect(await logOut(later)).toEqual(unauthorized);
+    beforeEach(async () => {
+      person = await holderOf(stack.sql, "edit-users");
+      const headers = keyed(randomUUID());
+      logOut = async (as) => (await stack.call("admin-users/logout", { as, path: { id: person.id }, headers })).body;
+      await logOut(person.token);
+    });
+
+    it("gets the recorded response", async () => {
+      expect(await logOut(person.token)).toEqual(envelope(200, "User logged out"));
+    });
+
+    it("gets 401 in a session that ended otherwise", async () => {
+      const later = await aSession(stack.sql, person.id);
+      await stack.sql`update refresh_tokens set revoked_at = now() where user_id = ${person.id} and revoked_at is null`;
+
+      expect(await logOut(later)).toEqual(unauthorized);
+    });
   });
 
   it.each([
@@ -332,7 +371,7 @@ describe("Of a deleted user the ledger", () => {
     expect(await digests()).toEqual([]);
   });
 
-  it("does not recognise a repeated request about them: it returns 404, and nothing changes", async () => {
+  it("returns 404 to a repeated request about them", async () => {
     const request = { path: { id: person.id }, headers: keyed(randomUUID()) };
     const body = { username: randomUUID() };
     const send = async () =>

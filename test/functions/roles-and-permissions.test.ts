@@ -92,7 +92,7 @@ describe.each([
     edited: "Permission updated",
   },
 ] as const)("$title", ({ name, table, edited }) => {
-  it("returns 200 and stores the description, and a name in another case", async () => {
+  it("returns 200 and stores the description and the name, even in another case", async () => {
     const record = await makers[table](stack.sql);
     const fields = { name: record.name.toUpperCase(), description: "Edited" };
 
@@ -360,7 +360,7 @@ describe("The permissions of this service", () => {
       expect(await attempt(other.token)).toEqual(envelope(200, "Contributor deleted"));
     });
 
-    it("once, and 409 is the response to the next", async () => {
+    it("once: the next addition returns 409", async () => {
       const adder = await holderOf(stack.sql, "add-permissions");
 
       expect(await add(adder.token)).toEqual(envelope(409, "Permission with the same name already exists"));
