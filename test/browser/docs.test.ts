@@ -191,10 +191,14 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
   it("scrolls tables, and not the page, on a narrow screen, where nothing shows beside the control", async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     const edit = "/admin-contributors/edit/{id}";
-    for (const [place, heading, named] of [
-      ["", "Beyond the interface", ""],
-      [`#tag/administrative-contributors/POST${edit}`, "Changes a contributor, all fields", edit],
-    ] as const) {
+    for (const { place, heading, named } of [
+      { place: "", heading: "Beyond the interface", named: "" },
+      {
+        place: `#tag/administrative-contributors/POST${edit}`,
+        heading: "Changes a contributor, all fields",
+        named: edit,
+      },
+    ]) {
       await page.goto("about:blank");
       await page.goto(`${stack.url}/docs${place}`);
       const title = page.getByRole("heading", { name: heading }).first();

@@ -117,13 +117,17 @@ describe("ops-export", () => {
     expect(linesOf(exported)).toMatchObject([{ id: 1 }, { id: 2 }, { country: text }]);
   });
 
-  it("writes to the key in the payload, and nothing for a missing client or an invalid payload", async () => {
-    for (const [payload, message] of [
-      [{ client: 3 }, "There is no client 3"],
-      [{ target: "https://example.com" }, "target"],
-      [{ clients: 1 }, "clients"],
-    ] as const)
-      await expect(exportTo(payload)).rejects.toThrow(message);
+  it.each([
+    { what: "a missing client", payload: { client: 3 }, message: "There is no client 3" },
+    { what: "a target that is no object", payload: { target: "https://example.com" }, message: "target" },
+    { what: "an unknown field", payload: { clients: 1 }, message: "clients" },
+  ])("fails for $what, and writes nothing", async ({ payload, message }) => {
+    await expect(exportTo(payload)).rejects.toThrow(message);
+
+    expect(await keys()).toEqual([]);
+  });
+
+  it("writes to the key in the payload", async () => {
     const target = `s3://${transferBucket}/exports/before the move.jsonl`;
 
     expect(await exportTo({ target })).toMatchObject({ target });

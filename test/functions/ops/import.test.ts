@@ -199,21 +199,32 @@ describe("ops-import", () => {
     expect(await stack.sql`select key from images_to_remove`).toEqual([{ key: "avatars/tezuka.webp" }]);
   });
 
-  it("keeps the size of an image unless a line names an image, and then has the size of that line or none", async () => {
-    for (const [line, image_size] of [
-      [{ image: "avatars/sized.webp", image_size: "1024x683" }, "1024x683"],
-      [{ gender: "male" }, "1024x683"],
-      [{ image: "avatars/sized.webp", image_size: "800x600" }, "800x600"],
-      [{ image_size: null }, null],
-      [{ image: "avatars/second.webp", image_size: "9x9" }, "9x9"],
-      [{ image: "avatars/third.webp" }, null],
-    ] as const) {
-      expect(await importing(contributor("c1", line))).toMatchObject({ refusedCount: 0 });
-      const [stored] = await stack.sql`select image_size from contributors where external_id = 'c1'`;
-      expect([line, stored]).toEqual([line, { image_size }]);
-    }
-    const wrong = await importing(contributor("c1", { image_size: "0x1" }));
-    expect(wrong.refused).toMatchObject([{ field: "image_size", reason: expect.stringContaining("1024x683") }]);
+  it.each([
+    { what: "stays where the line names no image", line: { gender: "male" }, size: "1024x683" },
+    {
+      what: "is that of a line with the image",
+      line: { image: "avatars/sized.webp", image_size: "800x600" },
+      size: "800x600",
+    },
+    { what: "is none after null", line: { image_size: null }, size: null },
+    {
+      what: "is that of a line with another image",
+      line: { image: "avatars/second.webp", image_size: "9x9" },
+      size: "9x9",
+    },
+    { what: "is none after a line with another image alone", line: { image: "avatars/third.webp" }, size: null },
+  ])("The size of an image $what", async ({ line, size }) => {
+    await importing(contributor("c1", { image: "avatars/sized.webp", image_size: "1024x683" }));
+
+    expect(await importing(contributor("c1", line))).toMatchObject({ refusedCount: 0 });
+
+    expect(await values(stack.sql`select image_size from contributors where external_id = 'c1'`)).toEqual([size]);
+  });
+
+  it("refuses a line with an image of no size", async () => {
+    const { refused } = await importing(contributor("c1", { image_size: "0x1" }));
+
+    expect(refused).toMatchObject([{ field: "image_size", reason: expect.stringContaining("1024x683") }]);
   });
 
   it("finds a record without an external id by its slug, and gives it none", async () => {

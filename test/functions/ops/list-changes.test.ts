@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { useAdministrator, useHolder } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { listChanges, newestChange } from "../../support/changes.ts";
@@ -92,21 +92,27 @@ describe("ops-list-changes", () => {
     expect(await recordsOf({ to: "2020-01-01T00:00:00Z" })).toEqual([]);
   });
 
-  it("finds changes by a user's present and former name, and those of deleted users by their id alone", async () => {
+  it("finds changes by a user's present name, and those by the former one", async () => {
     const person = await holderOf(stack.sql, "add-roles");
     await stack.call("admin-roles/add", { as: person.token, body: { name: "By a user", description: "d" } });
-
     await stack.sql`update users set username = 'Renamed since' where id = ${person.id}`;
     await stack.call("sign-out", { as: person.token });
+
     const endpoints = (await list({ user: "renamed since" })).map(({ endpoint }) => endpoint);
+
     expect(endpoints).toEqual(["sign-out", "admin-roles/add"]);
-    expect(await changeBy("admin-users/delete", { path: { id: person.id } })).toMatchObject({
-      record: `user ${person.id}`,
-      name: null,
-      what: [expect.stringMatching(/^role taken: /)],
-    });
+  });
+
+  it("finds changes of a deleted user by the id alone", async () => {
+    const person = await holderOf(stack.sql, "add-roles");
+    await stack.call("admin-roles/add", { as: person.token, body: { name: "By another user", description: "d" } });
+
+    const deletion = await changeBy("admin-users/delete", { path: { id: person.id } });
+
+    const what = [expect.stringMatching(/^role taken: /)];
+    expect(deletion).toMatchObject({ record: `user ${person.id}`, name: null, what });
     expect(await list({ user: person.username })).toEqual([]);
-    expect((await list({ user: person.id }))[1]).toMatchObject({ by: null, what: ["added"], name: "By a user" });
+    expect((await list({ user: person.id }))[0]).toMatchObject({ by: null, what: ["added"], name: "By another user" });
   });
 
   it("gives consecutive pages", async () => {
@@ -244,17 +250,28 @@ describe("The words of a change of one record", () => {
 });
 
 describe("The words of a change of several records", () => {
-  it("count those of many; of a change that is selected by its id, the first rows are shown", async () => {
-    const added = await stack.sql<{ id: number }[]>`
-      insert into publishers (name, slug) select 'P ' || number, 'p-' || number from generate_series(1, 1200) as number
-      returning id
-    `;
-    const { id, ...change } = await newestChange(stack, { record: `publisher/${added.at(-1)?.id}` });
+  describe("of many", () => {
+    let added: readonly { id: number }[];
 
-    expect(change).toMatchObject({ record: "1200 records", name: null, what: ["added 1,200 publishers"] });
-    const { what } = await newestChange(stack, { id });
-    expect(what).toHaveLength(501);
-    expect(what.slice(-2)).toEqual([`publisher ${added[499]?.id}, P 500: added`, "and 700 rows more"]);
+    beforeAll(async () => {
+      added = await stack.sql<{ id: number }[]>`
+        insert into publishers (name, slug) select 'P ' || number, 'p-' || number from generate_series(1, 1200) as number
+        returning id
+      `;
+    });
+
+    const changeOf = async () => await newestChange(stack, { record: `publisher/${added.at(-1)?.id}` });
+
+    it("count them", async () => {
+      expect(await changeOf()).toMatchObject({ record: "1200 records", name: null, what: ["added 1,200 publishers"] });
+    });
+
+    it("show the first rows of a change that is selected by its id", async () => {
+      const { what } = await newestChange(stack, { id: (await changeOf()).id });
+
+      expect(what).toHaveLength(501);
+      expect(what.slice(-2)).toEqual([`publisher ${added[499]?.id}, P 500: added`, "and 700 rows more"]);
+    });
   });
 
   it("name the roles and permissions of a user and a role, and who lost a deleted role", async () => {

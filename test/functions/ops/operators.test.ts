@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { useAdministrator } from "../../support/callers.ts";
 import { values } from "../../support/database.ts";
 import { differenceBy } from "../../support/difference.ts";
@@ -211,27 +211,56 @@ describe("ops-link-identity", () => {
     expect(await stack.sql`select user_id from awaited_emails where email = ${email}`).toEqual([{ user_id: other.id }]);
   });
 
-  it("fails for a user who does not exist, what another user has, and what is not there to take away", async () => {
+  describe("fails, and changes nothing,", () => {
     const [subject, email] = [randomUUID(), anEmail()];
-    await link({ subject });
-    await link({ email });
-    const { username } = await aUser(stack.sql);
+    let username: string;
 
-    const identity = "The identity belongs to another user";
-    const awaited = "The e-mail address is awaited for another user";
-    const user = { username: randomUUID() };
+    beforeEach(async () => {
+      await link({ subject });
+      await link({ email });
+      ({ username } = await aUser(stack.sql));
+    });
 
-    for (const [invoke, payload, message] of [
-      [link, { username: "nobody", subject }, "There is no such user"],
-      [link, { username: "nobody", email, remove: true }, "There is no such user"],
-      [link, { username, subject }, identity],
-      [link, { username, email: email.toUpperCase() }, awaited],
-      [link, { username, subject, remove: true }, "The user has no such link"],
-      [link, { username, email, remove: true }, "The user has no such link"],
-      [createUser, { ...user, identity: { issuer, subject } }, identity],
-      [createUser, { ...user, email: { issuer, address: email } }, awaited],
-    ] as const)
-      await expectUnchanged(() => invoke(payload), failed(message));
+    afterEach(async () => {
+      await link({ subject, remove: true });
+      await link({ email, remove: true });
+    });
+
+    it.each([
+      { what: "links an identity", payload: { subject } },
+      { what: "takes an awaited address away", payload: { email, remove: true } },
+    ])("when it $what of a user who does not exist", async ({ payload }) => {
+      await expectUnchanged(() => link({ username: "nobody", ...payload }), failed("There is no such user"));
+    });
+
+    it.each([
+      { what: "identity", payload: { subject } },
+      { what: "awaited address", payload: { email } },
+    ])("when the user has no such $what to take away", async ({ payload }) => {
+      await expectUnchanged(() => link({ username, ...payload, remove: true }), failed("The user has no such link"));
+    });
+
+    it("when another user has the identity", async () => {
+      await expectUnchanged(() => link({ username, subject }), failed("The identity belongs to another user"));
+    });
+
+    it("when the address is awaited for another user", async () => {
+      const payload = { username, email: email.toUpperCase() };
+
+      await expectUnchanged(() => link(payload), failed("The e-mail address is awaited for another user"));
+    });
+
+    it("when another user has the identity of a new one", async () => {
+      const payload = { username: randomUUID(), identity: { issuer, subject } };
+
+      await expectUnchanged(() => createUser(payload), failed("The identity belongs to another user"));
+    });
+
+    it("when the address of a new user is awaited for another one", async () => {
+      const payload = { username: randomUUID(), email: { issuer, address: email } };
+
+      await expectUnchanged(() => createUser(payload), failed("The e-mail address is awaited for another user"));
+    });
   });
 });
 
