@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { generated } from "../api/generate.ts";
+import { generated } from "./generate.ts";
 
 const root = join(import.meta.dirname, "../..");
 

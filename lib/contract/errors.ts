@@ -1,5 +1,3 @@
-import type { Declaration } from "./declare.ts";
-
 /** Errors of every endpoint (README.md, "Errors", "Bad input" and "Authentication"). */
 export const commonErrors = {
   400: "Required parameters missing",
@@ -12,9 +10,11 @@ export const commonErrors = {
   503: "Service unavailable, try again in a few seconds",
 } as const;
 
+type Messages = Readonly<Partial<Record<number, string>>>;
+
 /** The message that is declared for a status of this endpoint. */
-export function messageOf(declaration: Pick<Declaration, "errors">, status: number): string {
-  const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
+export function messageOf({ errors }: { readonly errors: Messages }, status: number): string {
+  const messages: Messages = { ...commonErrors, ...errors };
   const message = messages[status];
   if (message === undefined) throw new TypeError(`No message is declared for status ${status}`);
   return message;

@@ -149,7 +149,7 @@ describe("npm run new", () => {
     await biome("--write");
     // Of `npm run check` what takes seconds; that PostgreSQL takes the SQL is for the next tests.
     const checkGenerated = async () => {
-      await run("infra/api/generate.ts");
+      await run("infra/endpoint/generate.ts");
       await Promise.all([
         expect(run("infra/endpoint/complete.ts")).rejects.toThrow(
           /^(No test in test\/functions has the title .*\n){6}$/,

@@ -1,7 +1,8 @@
-import type { Script } from "../script.ts";
-
-export interface Migration extends Script {
+/** A file of this folder, with its path in the repository. */
+export interface Migration {
   readonly name: string;
+  readonly path: string;
+  readonly text: string;
 }
 
 /** A landed file never changes: what is wrong is put right by the next one. */

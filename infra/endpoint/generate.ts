@@ -4,13 +4,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { callsFile, clientPaths, clientTypes, pathsFile } from "../api/client/calls.ts";
+import { catalogueLinesFile, catalogueLinesText } from "../api/openapi/catalogue-lines.ts";
+import { openApiText } from "../api/openapi/document.ts";
+import { collectExamples, examplesFile } from "../api/openapi/examples.ts";
+import { documentFile } from "../api/openapi/file.ts";
 import { freePort } from "../aws-local/http/free-port.ts";
 import { newCommand, runCommand } from "../command/command.ts";
-import { callsFile, clientPaths, clientTypes, pathsFile } from "./client/calls.ts";
-import { catalogueLinesFile, catalogueLinesText } from "./openapi/catalogue-lines.ts";
-import { openApiText } from "./openapi/document.ts";
-import { collectExamples, examplesFile } from "./openapi/examples.ts";
-import { documentFile } from "./openapi/file.ts";
 
 /** The texts of the generated files beside the examples. */
 export const generated = (): Readonly<Record<string, string>> => ({
