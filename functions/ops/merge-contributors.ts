@@ -8,7 +8,7 @@ import { readNames } from "../../lib/operators/undo/record-names.ts";
 const dryRun = z.looseObject({ rows: z.array(changedRow) });
 
 /**
- * Makes contributors one: the kept one gets what the merged ones have, which are deleted; their slugs lead to it
+ * Makes contributors one: the kept one gets what the merged ones have, which are deleted; their slugs find it
  * (lib/operators/README.md, "Merge"). A dry run says in words what each row would become.
  */
 export const handler = repairFunction("ops/merge-contributors", async (input, { change, deadline }) => {

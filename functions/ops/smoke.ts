@@ -13,7 +13,7 @@ const door = z.object({ url: z.string(), key: z.string() });
 const edgeUrl = process.env.EDGE_URL;
 
 /**
- * Sends public requests to the API of its own stage, and fails when a response is not as declared. Of an edge it asks
+ * Sends public requests to the API of its stage, and fails when a response is not as declared. Of an edge it asks
  * one URL, by its cache and past it; it logs how old the cached response is, and fails when that is older than it may be.
  * It changes nothing and has no session.
  */

@@ -55,7 +55,7 @@ export const apiDocument = (props: ApiDocumentProps) => ({
 
 /**
  * With an edge all methods, preflights too, need a key that CloudFront sends. While a domain of API Gateway moves to the
- * edge, visitors still come by both, and by the former without a key.
+ * edge, visitors still come by both, and by that domain without a key.
  */
 const needsKey = ({ edge, domain }: DocumentSettings): boolean => Boolean(edge) && domain === undefined;
 

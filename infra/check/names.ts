@@ -78,7 +78,9 @@ async function unknownIn(
   const rows = transitions.filter((each) => /^(new|old)$/.test(each.name));
   const known = new Map([...variablesOf(tree), ...rows, ...parameters].map((each) => [each.name, each.type]));
   const list = [...known].map(([variable, type]) => `"${variable}" ${type}`).join();
-  const own = files.filter((file) => new RegExp(`^create (?:or replace )?function ${name}\\(`, "m").test(file.text));
+  const defining = files.filter((file) =>
+    new RegExp(`^create (?:or replace )?function ${name}\\(`, "m").test(file.text),
+  );
   // A trigger's function may have statements for some of its tables only.
   const problems = new Map<string, string>();
   const tables = new Set(transitions.filter((each) => !rows.includes(each)).map(({ type }) => type));
@@ -91,7 +93,7 @@ async function unknownIn(
       await client.query("savepoint statement");
       problems.delete(statement);
       await client.query(`${head}${statement} $check$`).catch(async ({ message, position }) => {
-        problems.set(statement, positionOf(own, statement, Number(position) - [...head].length, message));
+        problems.set(statement, positionOf(defining, statement, Number(position) - [...head].length, message));
         await client.query("rollback to savepoint statement");
       });
     }

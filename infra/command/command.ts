@@ -100,7 +100,7 @@ const sentences: Readonly<Record<string, (error: SystemError) => string>> = {
   EROFS: ({ path }) => `The file system of ${path} is read-only`,
 };
 
-/** The name that is written most alike, unless too much of it differs. */
+/** The name with the most similar spelling, unless too much of it differs. */
 export function nearestOf(written: string, names: readonly string[]): string | undefined {
   const { length } = written;
   const maxDistance = Math.floor(Math.min(length / 2, Math.max(2, length / 3)));

@@ -26,13 +26,13 @@ export const aliasName = "live";
  * @throws if the stage is not deployed, or the credentials are those of another account
  */
 export async function releasedFunctions(client: LambdaClient, stage: string): Promise<ReleasedFunction[]> {
-  const own: FunctionConfiguration[] = [];
+  const ofStage: FunctionConfiguration[] = [];
   for await (const { Functions = [] } of paginateListFunctions({ client }, {}))
-    own.push(...Functions.filter(({ FunctionName }) => FunctionName?.startsWith(`colophon-${stage}-`)));
+    ofStage.push(...Functions.filter(({ FunctionName }) => FunctionName?.startsWith(`colophon-${stage}-`)));
   const { id, region } = settings.account;
-  const account = own[0]?.FunctionArn?.split(":")[4] ?? id;
+  const account = ofStage[0]?.FunctionArn?.split(":")[4] ?? id;
   if (account !== id) throw new Error(`These credentials are for account ${account}, and the settings for ${id}`);
-  const all = own.map(async ({ FunctionName: name = "" }) => {
+  const all = ofStage.map(async ({ FunctionName: name = "" }) => {
     const live = await liveVersionOf(client, name);
     return live === undefined ? [] : { name, live, versions: (await publishedVersions(client, name)).map(versionOf) };
   });

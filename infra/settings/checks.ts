@@ -28,10 +28,10 @@ export const issuesOf = (settings: Settings): Issue[] => [
   ),
 ];
 
-const issuesAt = (place: (string | number)[], checks: Checks): Issue[] =>
+const issuesAt = (parent: (string | number)[], checks: Checks): Issue[] =>
   Object.entries(checks).flatMap(([text, isWrong]) => {
     const [, setting = "", message = ""] = /^([\w.]+): (.+)$/.exec(text) ?? [];
-    return isWrong ? [{ path: [...place, ...setting.split(".")], message }] : [];
+    return isWrong ? [{ path: [...parent, ...setting.split(".")], message }] : [];
   });
 
 /** By which the CDK deploys what has no qualifier. */
@@ -97,10 +97,10 @@ function checksOfDatabase(settings: DatabaseSettings, region: string): Checks {
 
 /** Functions that may run at once must get connections, or they would be 503 while the database has room. */
 function checksOfConnections({ stages }: Settings, database: DatabaseSettings): Checks {
-  const own = stages.filter((stage) => stage.database === database.name);
+  const users = stages.filter((stage) => stage.database === database.name);
   return Object.fromEntries(
     limitedRoles.map((role) => {
-      const [needed, allowed] = [connectionsNeeded(role, own), connectionsOf(role, database)];
+      const [needed, allowed] = [connectionsNeeded(role, users), connectionsOf(role, database)];
       const message = `functions that log in as ${role} may hold ${needed} connections, and get ${allowed}: raise it, or lower concurrent`;
       return [`capacityMax: ${message}`, needed > allowed];
     }),

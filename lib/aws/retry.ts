@@ -98,7 +98,7 @@ const pauseMaxInMilliseconds = 2_000;
 
 /**
  * Sends until there is a response. The same command may arrive more than once.
- * @param send makes one attempt. Without options it ends by the client's own time-outs (see `timeouts`).
+ * @param send makes one attempt. Without options it ends by the client's time-outs (see `timeouts`).
  * @param isTransient whether another attempt may succeed after this error; any other error is thrown
  * @param ownInMilliseconds the client's time-out of an attempt
  * @throws {Unavailable} when the deadline comes first

@@ -596,7 +596,7 @@ export interface GetSeriesQuery {
 
 /** Which records of a list are to be read. */
 export interface PageQuery {
-  /** The most records to return; by default all. */
+  /** The maximum number of records; by default all. */
   limit?: number;
   /** The number of records to skip. */
   offset?: number;
@@ -1163,7 +1163,7 @@ export interface SeriesReference {
 
 export interface SeriesVolume {
   id: number;
-  /** Its place in the series. */
+  /** Its position in the series. */
   number: number;
   /** Its address, or empty. */
   cover_path: string;

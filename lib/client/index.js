@@ -285,8 +285,8 @@ function contributorPatch(opened, form, current) {
   );
   if (unread)
     throw new TypeError(`The contributor was opened without "${unread}", so the client cannot know if it has changed`);
-  const [former, latest, now] = [opened.links, form.links, current.links].map(urlsOf);
-  const links = [...without(latest, without(former, now)), ...without(now, [...former, ...latest])];
+  const [old, edited, now] = [opened.links, form.links, current.links].map(urlsOf);
+  const links = [...without(edited, without(old, now)), ...without(now, [...old, ...edited])];
   const patch = {
     ...changedFields(
       ["first_name", "last_name", "gender", "type", "public", "disambiguation", "sort_name"],
@@ -294,7 +294,7 @@ function contributorPatch(opened, form, current) {
       form,
       null,
     ),
-    ...(JSON.stringify(former) !== JSON.stringify(latest) && { links }),
+    ...(JSON.stringify(old) !== JSON.stringify(edited) && { links }),
     // An alias is its name, so a renamed one is removed and added.
     ...changedElements("aliases", ["name"], (alias) => alias.name, opened, form, current),
     ...changedElements("descriptions", ["description", "language", "source"], idOf, opened, form, current),
@@ -322,8 +322,8 @@ const permissionBody = (opened, form, { name, description }) => ({
 });
 
 function changedIds(kind, opened, form) {
-  const [former, latest] = [opened[kind], form[kind] || []].map((all) => all.map((each) => Number(idOf(each))));
-  return withoutEmpty({ [`added_${kind}`]: without(latest, former), [`removed_${kind}`]: without(former, latest) });
+  const [old, edited] = [opened[kind], form[kind] || []].map((all) => all.map((each) => Number(idOf(each))));
+  return withoutEmpty({ [`added_${kind}`]: without(edited, old), [`removed_${kind}`]: without(old, edited) });
 }
 
 const isEmpty = (value) => value === undefined || value === null || value === "";
@@ -342,15 +342,15 @@ function changedFields(names, opened, form, empty) {
 function changedElements(kind, names, keyOf, opened, form, current) {
   const [added, modified, removed] = [[], [], [...opened[kind]]];
   for (const element of (form[kind] || []).map((each) => (typeof each === "string" ? { name: each } : each))) {
-    const index = removed.findIndex((former) => keyOf(former) === keyOf(element));
-    const [former] = index < 0 ? [] : removed.splice(index, 1);
-    const fields = changedFields(names, former ?? {}, element, "");
+    const index = removed.findIndex((old) => keyOf(old) === keyOf(element));
+    const [old] = index < 0 ? [] : removed.splice(index, 1);
+    const fields = changedFields(names, old ?? {}, element, "");
     const has = (record, { id }) => record[kind].some((each) => each.id === id);
     const isAdded = (each) => !has(opened, each) && names.every((key) => each[key] === element[key]);
     const isSettled = element.id ? has(opened, element) !== has(current, element) : current[kind].some(isAdded);
     // What a person has left empty in a form is no element. What others have removed or added meanwhile needs no more.
-    if ((isSettled && !former) || Object.keys(fields).length === 0) continue;
-    former ? modified.push({ id: former.id, ...fields }) : added.push(fields);
+    if ((isSettled && !old) || Object.keys(fields).length === 0) continue;
+    old ? modified.push({ id: old.id, ...fields }) : added.push(fields);
   }
   const isThere = ({ id }) => current[kind].some((element) => element.id === id);
   return withoutEmpty({

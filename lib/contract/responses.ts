@@ -326,7 +326,7 @@ export const SeriesDescription = z.strictObject({
   language: field(z.string(), "Its English name."),
   language_code: languageCode("its"),
 });
-export const SeriesVolume = z.strictObject({ id, number: field(z.int(), "Its place in the series."), ...cover });
+export const SeriesVolume = z.strictObject({ id, number: field(z.int(), "Its position in the series."), ...cover });
 export const SeriesContributor = z.strictObject({
   ...contributor,
   slug,

@@ -11,7 +11,7 @@ import { allowedOrigins, isAmong } from "./origins.ts";
 import { confirmPreference } from "./preference.ts";
 import { ContractError, envelope, type Hook, type Middleware, type Response } from "./response.ts";
 
-/** Switches off middy's timer: calls have their own deadlines. */
+/** Switches off middy's timer: calls have deadlines. */
 export const withoutTimeout = { timeoutEarlyInMillis: 0 } as const;
 
 /** How long the calls of a read may take: what visitors read ends before the edge gives up. */

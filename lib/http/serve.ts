@@ -52,6 +52,6 @@ const tagsMax = 50;
 function cacheTagsOf(tags: string): string {
   const distinct = new Set(tags.split(","));
   if (distinct.size <= tagsMax) return [...distinct].join();
-  const [own, ...related] = distinct;
-  return [own, ...new Set(related.map((tag) => tag.replace(/-\d+$/, "s")))].join();
+  const [ofRecord, ...related] = distinct;
+  return [ofRecord, ...new Set(related.map((tag) => tag.replace(/-\d+$/, "s")))].join();
 }

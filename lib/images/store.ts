@@ -49,8 +49,8 @@ export async function deleteObjects(keys: readonly string[], deadline = deadline
 export type Restoration = "restored" | "present" | "deleted";
 
 /**
- * Brings back the objects of an image that were deleted: each becomes a copy of its newest version, bytes and headers
- * alike. Unlike the removal of its delete marker, a copy is replicated to another region, needs no right to delete
+ * Brings back the objects of an image that were deleted: each becomes a copy of its newest version, with its
+ * headers. Unlike the removal of its delete marker, a copy is replicated to another region, needs no right to delete
  * versions, and cannot expire with them. The caller has listed the image for removal (`images_to_remove`): so if
  * it breaks off, nothing is left for good. It may be called again.
  * @throws {Unavailable} when S3 does not respond before the deadline

@@ -57,8 +57,8 @@ $$;
 
 -- The change that this transaction is; it begins with its first row of history, and has the request that the service's
 -- functions have set (lib/changes/request.sql). A login may set the parameter to anything, so it counts only if it
--- names a change of this transaction. With a path of its own its plans serve the triggers and the service's functions
--- alike; those of a session that began with an empty table must not read the whole table later.
+-- names a change of this transaction. With a path of its own its plans serve both the triggers and the service's
+-- functions; those of a session that began with an empty table must not read the whole table later.
 create or replace function current_change() returns bigint
   language plpgsql
   set search_path = public, pg_temp

@@ -70,7 +70,7 @@ async function isRunning(script: Script): Promise<boolean> {
 
 /**
  * @returns false if the outcome is unknown: the statement may go on
- * @throws the statement's own error
+ * @throws the statement's error
  */
 async function succeeds(script: Script): Promise<boolean> {
   try {

@@ -94,9 +94,9 @@ function callOf(operation: string, declaration: Declaration) {
   };
 }
 
-/** The parameters of a place as an object. The value of `include` is a selection of words. */
-function parametersIn(place: "path" | "query", declaration: Declaration) {
-  const all = parametersOf(declaration).filter((each) => each.in === place);
+/** The parameters of the path or of the query as an object. The value of `include` is a selection of words. */
+function parametersIn(part: "path" | "query", declaration: Declaration) {
+  const all = parametersOf(declaration).filter((each) => each.in === part);
   const { items }: Schema = declaration.extensionQuery?.include ? outputSchema(declaration.extensionQuery.include) : {};
   const properties = all.map(({ name, description = "", schema }): [string, Schema] => {
     const tsType = items && name === "include" ? { tsType: `Selection<${typeOf(items)}>` } : {};

@@ -26,7 +26,7 @@ const tag = '(W/)?"[!#-~]*"';
 
 /** Descriptions of parameters and fields. */
 const meanings: Readonly<Record<string, string>> = {
-  limit: "The most records to return; by default all.",
+  limit: "The maximum number of records; by default all.",
   offset: "The number of records to skip.",
   search:
     "Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too, " +

@@ -201,14 +201,14 @@ export function failuresOf(declaration: Declaration): Failure[] {
   const { errors, permission, body, forbids } = declaration;
   const headers = headersOf(declaration);
   const names = [...Object.keys({ ...queryOf(declaration), ...body }), ...headers];
-  const own = Object.entries(errors).map(([status, message]): Failure => [Number(status), message]);
+  const particular = Object.entries(errors).map(([status, message]): Failure => [Number(status), message]);
   return [
     [400, commonErrors[400]],
     ...names.map((name): Failure => [400, invalidParameter(name)]),
     ...only(needsCaller(declaration), 401),
     ...only(permission || isSignOut(declaration), 403),
     ...ruleMessages(forbids).map((message): Failure => [403, message]),
-    ...own,
+    ...particular,
     ...only(headers.includes("If-Match"), 412),
     // If a function crashes, the message is API Gateway's.
     ...only(errors[500] !== commonErrors[500], 500),

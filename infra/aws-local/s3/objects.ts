@@ -59,10 +59,10 @@ export async function getObject({ bucket, key, query, headers, method }: Call): 
   const common = { ...found.headers, ...versionHeaders(version), "accept-ranges": "bytes" };
   if (headers["if-none-match"]?.includes(etag)) return { status: 304, headers: common };
   const [start, end] = rangeOf(headers.range, found.size);
-  const place = headers.range && { "content-range": `bytes ${start}-${end - 1}/${found.size}` };
+  const range = headers.range && { "content-range": `bytes ${start}-${end - 1}/${found.size}` };
   return {
-    status: place ? 206 : 200,
-    headers: { ...common, "content-length": `${end - start}`, ...place },
+    status: range ? 206 : 200,
+    headers: { ...common, "content-length": `${end - start}`, ...range },
     ...(method === "GET" && { body: await found.read(start, end) }),
   };
 }

@@ -35,8 +35,8 @@ export function docs(signIn: ReferenceOptions["signIn"], origin?: string): PageH
 
 /** Another port may be that of a tunnel, behind which the origin is not. */
 function isOtherName(host: string | undefined, origin: string): boolean {
-  const [requested, own] = [URL.parse(`http://${host}`), new URL(origin)];
-  return requested?.port === own.port && requested.hostname !== own.hostname;
+  const [requested, served] = [URL.parse(`http://${host}`), new URL(origin)];
+  return requested?.port === served.port && requested.hostname !== served.hostname;
 }
 
 async function sendFile(

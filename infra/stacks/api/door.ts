@@ -15,7 +15,7 @@ const keyLength = 40;
  * "Usage plans and API keys for REST APIs"): visitors cannot use up what the panel has.
  *
  * CloudFront sends the current keys, and the next ones are there already. So a deployment changes them without a gap,
- * since CloudFormation deletes the former ones after CloudFront sends the next.
+ * since CloudFormation deletes the old ones after CloudFront sends the next.
  * @param url the API's address
  * @returns the current keys, as references that CloudFormation resolves, and the secret that has the visitors' one and the
  *   API's address

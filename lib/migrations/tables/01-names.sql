@@ -6,7 +6,7 @@ create function without_joiners(value text) returns text
   );
 
 -- Names order by this key: no case, no accents, single spaces. It uses PostgreSQL's own Unicode tables and
--- the collation "C", so that every machine orders alike, whatever its locale.
+-- the collation "C", so that every machine has the same order, whatever its locale.
 -- PL/pgSQL keeps the plans of its expressions, as long as the search path stays the same, whereas PostgreSQL reads the
 -- body of an SQL function again for each statement that stores or indexes its result. Most names are plain ASCII and
 -- need no normalization: they have as many characters as bytes.
@@ -312,7 +312,7 @@ create function lock_name(name text) returns void
     end
   $$;
 
--- Whether another record of this table has the slug, or had it: so no record gets a slug that leads to another one. The
+-- Whether another record of this table has the slug, or had it: so no record gets a slug that finds another one. The
 -- queries are static, and their plan is kept, since an import asks this for each record: a plan by index, even if the
 -- tables were empty when it was made. A trigger passes the name of its table, whose collation is not that of the slugs'
 -- indexes.

@@ -14,8 +14,8 @@ function issuesWith(changes: Changes): string[] | undefined {
   for (const [path, value] of Object.entries(changes)) {
     const names = path.split(".");
     const last = names.pop() ?? "";
-    const place = names.reduce((its: object, name) => Reflect.get(its, name), changed);
-    Reflect.set(place, last, value);
+    const parent = names.reduce((its: object, name) => Reflect.get(its, name), changed);
+    Reflect.set(parent, last, value);
   }
   return settingsSchema.safeParse(changed).error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
@@ -77,7 +77,7 @@ describe("Settings", () => {
       "all of the account's concurrency but for a hundred functions": reserving(reserved + 100),
       "no concurrency in a small account": {
         "account.concurrency": 10,
-        ...Object.fromEntries(mayReserve.map((place) => [place, none])),
+        ...Object.fromEntries(mayReserve.map((path) => [path, none])),
         ...inSignIn(none),
       },
     }),
@@ -169,8 +169,8 @@ describe("Settings", () => {
     { api: "one.github.io", other: "two.github.io", site: undefined },
   ])("know whether $api and admin.$other are one site, where more than two parts make it", ({ api, other, site }) => {
     const panel = `https://admin.${other}`;
-    const place = { "stages.1.edge.domain": api, "stages.1.allowedOrigins": [panel] };
-    const issues = (changes: Changes) => issuesWith({ ...place, ...inSignIn({ panel, ...changes }) });
+    const domains = { "stages.1.edge.domain": api, "stages.1.allowedOrigins": [panel] };
+    const issues = (changes: Changes) => issuesWith({ ...domains, ...inSignIn({ panel, ...changes }) });
     const [right, wrong] = site ? ["lax", "none"] : ["none", "lax"];
 
     expect(issues({ sameSite: right })).toBeUndefined();
