@@ -182,11 +182,14 @@ describe("A mock", () => {
     expect((await put({ Origin: "null" })).headers).not.toHaveProperty("x-allowed");
   });
 
-  it("returns 415 to a type without a template, and fails if its status has no response", async () => {
+  it("returns the gateway response of a type without a template", async () => {
     expect(await put({ "Content-Type": "text/html" })).toMatchObject({
       status: 418,
       text: '{"UNSUPPORTED_MEDIA_TYPE":"Unsupported Media Type"$none}',
     });
+  });
+
+  it("returns 502 if its status has no response", async () => {
     expect((await put({ "Content-Type": "text/plain" })).status).toBe(502);
   });
 });
@@ -242,25 +245,34 @@ const body = "GET /x: responses default responseTemplates application/json";
 const definition = "x-amazon-apigateway-gateway-responses DEFAULT_4XX";
 
 it.each([
-  ["API document: Invalid input: expected object, received null", null],
-  ["openapi: API Gateway imports version 3.0", { openapi: "3.1.0", paths: {} }],
-  ['POST /x: unknown integration type "vpc"', restApi({ "POST /x": served("obey", { type: "vpc" }) })],
-  ["GET /x: there is no function absent", get(served("absent"))],
-  ["GET /x: uri: not the URI of a Lambda function", gets({ uri: "https://x" })],
-  ["GET /x: httpMethod: Lambda functions are invoked by POST", gets({ httpMethod: "GET" })],
-  ["GET /x: there is no security scheme key", get({ ...served("obey"), security: [{ key: [] }] })],
-  ['GET /x: Unrecognized key: "requestParameters"', gets({ requestParameters: {} })],
-  ["/x/{y+}: not a path of plain segments and {parameters}", restApi({ "GET /x/{y+}": served("obey") })],
-  ["API document: x-amazon-apigateway-policy is not supported", restApi({}, { policy: {} })],
-  [`${body}: no Velocity template: Error: Parse error on line 1:`, templated("#if(")],
-  [`${body}: templates have no $util`, templated("$util.escapeJavaScript('a')")],
-  [
-    "GET /x: responses default responseParameters method.response.header.A: not a 'constant'",
-    withHeaders({ "method.response.header.A": "integration.response.header.B" }),
-  ],
-  ["GET /x: the operation does not declare the header A", withHeaders({ "method.response.header.A": "'a'" })],
-  [`${definition} statusCode: not a status such as 204`, withResponses({ statusCode: "4" })],
-])("A document that cannot be run is refused at the start, and says where: %s", async (message, document) => {
+  { message: "API document: Invalid input: expected object, received null", document: null },
+  { message: "openapi: API Gateway imports version 3.0", document: { openapi: "3.1.0", paths: {} } },
+  {
+    message: 'POST /x: unknown integration type "vpc"',
+    document: restApi({ "POST /x": served("obey", { type: "vpc" }) }),
+  },
+  { message: "GET /x: there is no function absent", document: get(served("absent")) },
+  { message: "GET /x: uri: not the URI of a Lambda function", document: gets({ uri: "https://x" }) },
+  { message: "GET /x: httpMethod: Lambda functions are invoked by POST", document: gets({ httpMethod: "GET" }) },
+  { message: "GET /x: there is no security scheme key", document: get({ ...served("obey"), security: [{ key: [] }] }) },
+  { message: 'GET /x: Unrecognized key: "requestParameters"', document: gets({ requestParameters: {} }) },
+  {
+    message: "/x/{y+}: not a path of plain segments and {parameters}",
+    document: restApi({ "GET /x/{y+}": served("obey") }),
+  },
+  { message: "API document: x-amazon-apigateway-policy is not supported", document: restApi({}, { policy: {} }) },
+  { message: `${body}: no Velocity template: Error: Parse error on line 1:`, document: templated("#if(") },
+  { message: `${body}: templates have no $util`, document: templated("$util.escapeJavaScript('a')") },
+  {
+    message: "GET /x: responses default responseParameters method.response.header.A: not a 'constant'",
+    document: withHeaders({ "method.response.header.A": "integration.response.header.B" }),
+  },
+  {
+    message: "GET /x: the operation does not declare the header A",
+    document: withHeaders({ "method.response.header.A": "'a'" }),
+  },
+  { message: `${definition} statusCode: not a status such as 204`, document: withResponses({ statusCode: "4" }) },
+])("A document that cannot be run is refused at the start, and says where: $message", async ({ message, document }) => {
   const refused = startApiGateway({ document, lambda });
 
   await expect(refused).rejects.toThrow(message);

@@ -104,13 +104,13 @@ describe("A function", () => {
 });
 
 it.each([
-  ["fail", { errorType: "RangeError", errorMessage: "too far" }],
-  ["fail-early", { errorType: "TypeError", errorMessage: "at once" }],
-  ["throw-text", { errorType: "string", errorMessage: "just text" }],
-  ["broken", { errorType: "Error", errorMessage: "cannot load" }],
-  ["empty", { errorType: "Runtime.HandlerNotFound" }],
-  ["nowhere", { errorType: "ResourceNotFoundException" }],
-])("A function that fails is answered and logged as Lambda does: %s", async (name, error) => {
+  { name: "fail", error: { errorType: "RangeError", errorMessage: "too far" } },
+  { name: "fail-early", error: { errorType: "TypeError", errorMessage: "at once" } },
+  { name: "throw-text", error: { errorType: "string", errorMessage: "just text" } },
+  { name: "broken", error: { errorType: "Error", errorMessage: "cannot load" } },
+  { name: "empty", error: { errorType: "Runtime.HandlerNotFound" } },
+  { name: "nowhere", error: { errorType: "ResourceNotFoundException" } },
+])("A function that fails is answered and logged as Lambda does: $name", async ({ name, error }) => {
   const invocation = await lambda.invoke(name, { secret: "token" });
 
   expect(invocation).toMatchObject({ error: { ...error, trace: expect.any(Array) } });
@@ -144,9 +144,9 @@ describe("Lambda's limits", () => {
 
 describe("An execution environment", () => {
   it.each([
-    ["promise", [0, 1, 2]],
-    ["stream-timer", ["fired"]],
-  ])("is frozen between invocations, and goes on with the next: %s", async (name, told) => {
+    { name: "promise", told: [0, 1, 2] },
+    { name: "stream-timer", told: ["fired"] },
+  ])("is frozen between invocations, and goes on with the next: $name", async ({ name, told }) => {
     const lambda = await start();
 
     await lambda.invoke(name, { begin: true });
@@ -258,9 +258,12 @@ describe("A function that takes longer to load than Lambda allows at first", () 
 
 describe("A function that changes while it opens", () => {
   it.each([
-    ["is prepared again before it is loaded", undefined],
-    ["has no error of the earlier code", new Failure({ errorType: "BuildFailure", errorMessage: "broken" })],
-  ])("%s", async (_, error) => {
+    { what: "is prepared again before it is loaded", error: undefined },
+    {
+      what: "has no error of the earlier code",
+      error: new Failure({ errorType: "BuildFailure", errorMessage: "broken" }),
+    },
+  ])("$what", async ({ error }) => {
     const first = Promise.withResolvers<void>();
     const preparations: string[] = [];
     const prepare = async (name: string): Promise<undefined> => {

@@ -144,10 +144,10 @@ describe("A streamed response", () => {
 
 describe("A streaming function that fails", () => {
   it.each([
-    ["fail-late", "too far"],
+    { name: "fail-late", reason: "too far" },
     // API Gateway's time is over, not the function's.
-    ["limited", ""],
-  ])("after its head breaks the response: %s", async (name, reason) => {
+    { name: "limited", reason: "" },
+  ])("after its head breaks the response: $name", async ({ name, reason }) => {
     built.newGate();
     await lambda.provision(name, 1);
 
@@ -185,9 +185,9 @@ describe("A streaming function that fails", () => {
   });
 
   it.each([
-    ["fail-after", "too far"],
-    ["late-type", "Cannot set content-type, too late."],
-  ])("is logged although its response is whole: %s", async (name, message) => {
+    { name: "fail-after", message: "too far" },
+    { name: "late-type", message: "Cannot set content-type, too late." },
+  ])("is logged although its response is whole: $name", async ({ name, message }) => {
     const release = built.newGate();
 
     expect((await send(gateway.url, `/${name}`)).status).toBe(200);
@@ -196,16 +196,16 @@ describe("A streaming function that fails", () => {
     await expect.poll(() => logged()).toContain(message);
   });
 
-  it.each<[string, number]>([
-    ["fail-early", 504],
-    ["never-started", 504],
-    ["end-with-chunk", 504],
-    ["no-object", 504],
-    ["buffered", 504],
-    ["long-head", 504],
-    ["headless", 504],
-    ["bad-status", 502],
-  ])("before a proper head of at most 16 KB is an error, and its stream ends: %s", async (name, status) => {
+  it.each([
+    { name: "fail-early", status: 504 },
+    { name: "never-started", status: 504 },
+    { name: "end-with-chunk", status: 504 },
+    { name: "no-object", status: 504 },
+    { name: "buffered", status: 504 },
+    { name: "long-head", status: 504 },
+    { name: "headless", status: 504 },
+    { name: "bad-status", status: 502 },
+  ])("before a proper head of at most 16 KB is an error, and its stream ends: $name", async ({ name, status }) => {
     const release = built.newGate();
 
     expect(await send(gateway.url, `/${name}`)).toMatchObject({ status });
@@ -219,10 +219,16 @@ describe("A streaming function that fails", () => {
 
 describe("A streaming function that is invoked without streaming", () => {
   it.each([
-    ["cookies", { result: { cookies: ["a=1", "b=2"], body: "x".repeat(5_000), isBase64Encoded: false } }],
-    ["binary", { result: { statusCode: 200, body: "AP/+", isBase64Encoded: true } }],
-    ["fail-late", { error: { errorType: "RangeError" } }],
-  ])("is collected into a REST result, in base64 where it is not text, or fails: %s", async (name, invocation) => {
-    expect(await lambda.invoke(name, {})).toMatchObject(invocation);
-  });
+    {
+      name: "cookies",
+      invocation: { result: { cookies: ["a=1", "b=2"], body: "x".repeat(5_000), isBase64Encoded: false } },
+    },
+    { name: "binary", invocation: { result: { statusCode: 200, body: "AP/+", isBase64Encoded: true } } },
+    { name: "fail-late", invocation: { error: { errorType: "RangeError" } } },
+  ])(
+    "is collected into a REST result, in base64 where it is not text, or fails: $name",
+    async ({ name, invocation }) => {
+      expect(await lambda.invoke(name, {})).toMatchObject(invocation);
+    },
+  );
 });
