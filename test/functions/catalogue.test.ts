@@ -25,7 +25,7 @@ const added = async (table: string, columns: Columns) => (await add(stack.sql, t
 describe("GET /contributors", () => {
   const list = async (query: Query = {}) => await read("contributors/list", { client: 1, ...query });
 
-  it("returns 200 with every field of the interface, or without what there is not", async () => {
+  it("returns 200 with every field of the interface, which is empty or null where nothing is known", async () => {
     const names = { first_name: "Ursula K.", last_name: "Le Guin" };
     const contributor = await aContributor(stack.sql, { ...names, gender: "female", image: "avatars/le-guin.webp" });
     const { id } = await aContributor(stack.sql, { first_name: "Hergé" });
@@ -47,7 +47,13 @@ describe("GET /contributors", () => {
       from: 0,
       to: 2,
     });
+  });
+
+  it("returns 200 with the slug behind the names on request", async () => {
+    await aContributor(stack.sql);
+
     const [linked] = (await list({ include: "slug" })).contributors;
+
     expect(Object.keys(linked)).toEqual(["id", "first_name", "last_name", "slug", "image", "gender", "series_count"]);
   });
 
@@ -88,7 +94,7 @@ describe("GET /contributors", () => {
   });
 });
 
-it("GET /publishers returns 200 with every field of the interface, and with empty strings where nothing is known", async () => {
+it("GET /publishers returns 200 with every field of the interface, which is empty where nothing is known", async () => {
   const fields = { name: "Kōdansha", slug: "kodansha", country: "Japan", website: "https://www.kodansha.co.jp" };
   const more = { headquarter: "Tokyo", founding_date: "1909-11-17", image_source: "Wikimedia" };
   const all = { ...fields, ...more, short_name: "KDS", image: "publishers/kodansha.webp" };

@@ -504,7 +504,7 @@ describe("ops-undo of a user's changes in a time", () => {
     expect(await contents(stack.sql)).toEqual(start);
   });
 
-  it("takes back hundreds, at most a hundred in a row; a dry run tries what fits into one call", async () => {
+  it("takes back hundreds in rows of a hundred, of which a dry run tries what fits into one call", async () => {
     const editor = await holderOf(stack.sql, "edit-roles");
     const role = await aRole(stack.sql);
     const before: Record<string, unknown> = await contents(stack.sql);
