@@ -168,10 +168,10 @@ it.skipIf(!hasBrowser)(
 );
 
 it.skipIf(!hasBrowser).each([
-  ["/sign-in", "Who are you?"],
-  ["/sign-in/callback", "Signing in did not work"],
-  ["/provider/choose/another", "You have chosen already"],
-])("A page of signing in has landmarks and enough contrast: %s", async (path, name) => {
+  { path: "/sign-in", heading: "Who are you?" },
+  { path: "/sign-in/callback", heading: "Signing in did not work" },
+  { path: "/provider/choose/another", heading: "You have chosen already" },
+])("A page of signing in has landmarks and enough contrast: $path", async ({ path, heading: name }) => {
   const visitor = await browser().newPage();
   await visitor.goto(stack.url + path);
 

@@ -69,10 +69,12 @@ const edit = (id: number | string, as = administrator.token) =>
   stack.call("admin-contributors/edit", { as, path: { id }, body: { first_name: `Edited ${id}` } });
 
 describe("A change of what the public reads", () => {
-  it.each(endpoints.filter((each) => "changesPublic" in each).map((each) => [endpointPath(each), each] as const))(
-    "notifies ops-invalidate: %s",
-    async (name, declaration) => {
-      const { status } = await administrator.call(name, await requestFor(stack.sql, declaration));
+  it.each(endpoints.filter((each) => "changesPublic" in each))(
+    "notifies ops-invalidate: $path",
+    async (declaration) => {
+      const request = await requestFor(stack.sql, declaration);
+
+      const { status } = await administrator.call(endpointPath(declaration), request);
 
       expect(status).toBe(200);
       await expect.poll(() => invocations).toEqual([notification]);

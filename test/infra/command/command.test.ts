@@ -60,11 +60,14 @@ describe("Every command", () => {
   });
 
   it.concurrent.each([
-    ["start --port 4000", "Write: npm start -- --port 4000\n"],
-    ["start --port=4000 --no-uploads", "Write: npm start -- --port 4000 --no-uploads\n"],
-    ["run import none.jsonl --dry-run --stage prod", "Write: npm run import -- none.jsonl --dry-run --stage prod\n"],
-    ["run rollback --dry-run -- --stage nowhere --dry-run", "There is no stage nowhere"],
-  ])("says the right form when npm keeps a flag that is not behind --: npm %s", async (words, form) => {
+    { words: "start --port 4000", form: "Write: npm start -- --port 4000\n" },
+    { words: "start --port=4000 --no-uploads", form: "Write: npm start -- --port 4000 --no-uploads\n" },
+    {
+      words: "run import none.jsonl --dry-run --stage prod",
+      form: "Write: npm run import -- none.jsonl --dry-run --stage prod\n",
+    },
+    { words: "run rollback --dry-run -- --stage nowhere --dry-run", form: "There is no stage nowhere" },
+  ])("says the right form when npm keeps a flag that is not behind --: npm $words", async ({ words, form }) => {
     expect((await runProgram("npm", words.split(" "))).complaint).toContain(form);
   });
 

@@ -116,12 +116,12 @@ describe("npm run smoke", () => {
     expect(report).not.toContain("503");
   });
 
-  it.each<[string, RequestListener]>([
-    ["no JSON: <html>", (_, response) => response.end("<html>")],
-    ["not as declared: ", (_, response) => response.end("{}")],
-    ["302", (_, response) => response.writeHead(302, { Location: "/" }).end()],
-    ["no response: ", (request) => request.destroy()],
-  ])("finds fault with a server: %s", async (flaw, listener) => {
+  it.each<{ flaw: string; listener: RequestListener }>([
+    { flaw: "no JSON: <html>", listener: (_, response) => response.end("<html>") },
+    { flaw: "not as declared: ", listener: (_, response) => response.end("{}") },
+    { flaw: "302", listener: (_, response) => response.writeHead(302, { Location: "/" }).end() },
+    { flaw: "no response: ", listener: (request) => request.destroy() },
+  ])("finds fault with a server: $flaw", async ({ flaw, listener }) => {
     const server = await serve(listener);
     const { report, isFine } = await smokeTest(server.url);
     await server.close();

@@ -246,9 +246,9 @@ describe("A call", () => {
   });
 
   describe.each([
-    ["A read", listRoles],
-    ["A change", addRole],
-  ])("%s", (_, send) => {
+    { what: "A read", send: listRoles },
+    { what: "A change", send: addRole },
+  ])("$what", ({ send }) => {
     it.each(retries)("after $what", async ({ outcomes, times, status, options }) => {
       const { sent, colophon } = clientOver(outcomes, options);
 

@@ -65,11 +65,11 @@ it("The options of a query are a key, and a function that gives a list or a deta
   expect(await detail.queryFn()).toMatchObject({ data: { username: administrator.username }, version: '"1"' });
 });
 
-it.each<[string, (colophon: Colophon) => Promise<unknown>]>([
-  ["pages", (colophon) => itemsOf(colophon.pages("/admin-users"))],
-  ["all", (colophon) => colophon.all("/admin-users")],
-  ["queryOptions", (colophon) => colophon.queryOptions("/admin-users").queryFn()],
-])("The error of the service is thrown by %s", async (_, read) => {
+it.each<{ what: string; read: (colophon: Colophon) => Promise<unknown> }>([
+  { what: "pages", read: (colophon) => itemsOf(colophon.pages("/admin-users")) },
+  { what: "all", read: (colophon) => colophon.all("/admin-users") },
+  { what: "queryOptions", read: (colophon) => colophon.queryOptions("/admin-users").queryFn() },
+])("The error of the service is thrown by $what", async ({ read }) => {
   const error = await read(clientFor(stack)).catch((reason) => reason);
 
   expect(error).toBeInstanceOf(RequestFailed);

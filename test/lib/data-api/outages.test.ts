@@ -45,10 +45,10 @@ const processId = () => stack.postgres?.processId ?? 0;
 
 describe("Reads and writes", () => {
   it.each([
-    ["restarts", async () => stack.postgres?.stop().then(restart)],
-    ["crashes", () => Promise.resolve(process.kill(processId(), "SIGQUIT")).then(restart)],
-    ["loses a session, and with it all others", killSession],
-  ])("wait and succeed while PostgreSQL %s in the middle of them", async (_, interrupt) => {
+    { what: "restarts", interrupt: async () => stack.postgres?.stop().then(restart) },
+    { what: "crashes", interrupt: () => Promise.resolve(process.kill(processId(), "SIGQUIT")).then(restart) },
+    { what: "loses a session, and with it all others", interrupt: killSession },
+  ])("wait and succeed while PostgreSQL $what in the middle of them", async ({ interrupt }) => {
     const { goOn, stop } = traffic(read, read, read, write, write, write);
     await goOn();
 

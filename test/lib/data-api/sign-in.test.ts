@@ -176,11 +176,11 @@ describe("An awaited e-mail address", () => {
   });
 
   it.each([
-    ["kate", "\u212Aate"],
-    ["ross", "ro\u017Fs"],
-    ["strasse", "stra\u00DFe"],
-    ["\u00E9mile", "\u00C9mile"],
-  ])("of %s is not that of %s", async (awaited, other) => {
+    { awaited: "kate", other: "\u212Aate" },
+    { awaited: "ross", other: "ro\u017Fs" },
+    { awaited: "strasse", other: "stra\u00DFe" },
+    { awaited: "\u00E9mile", other: "\u00C9mile" },
+  ])("of $awaited is not that of $other", async ({ awaited, other }) => {
     const email = await awaitEmail(person, `${awaited}-`);
 
     expect((await signInWith({ email: email.replace(awaited, other) })).status).toBe(403);

@@ -111,9 +111,9 @@ describe("A restoration", () => {
   const steps = ["GET 1", "GET 2", "PUT 1", "PUT 2"];
   const faults = ["error-before", "error-after", "drop-before", "drop-after"] as const;
 
-  it.each(steps.flatMap((step) => faults.map((fault) => [step, fault] as const)))(
-    "outlasts %s: %s",
-    async (step, fault) => {
+  it.each(steps.flatMap((step) => faults.map((fault) => ({ step, fault }))))(
+    "outlasts $step: $fault",
+    async ({ step, fault }) => {
       const before = await stored();
       await images.deleteObjects([key]);
       failAt(step, fault);

@@ -64,9 +64,9 @@ describe("ops-migrate", () => {
   });
 
   it.each([
-    ["a statement", "ExecuteStatement"],
-    ["a commit", "CommitTransaction"],
-  ] as const)("fails when nobody hears of %s, repeats none, and goes on in the next run", async (_, operation) => {
+    { what: "a statement", operation: "ExecuteStatement" },
+    { what: "a commit", operation: "CommitTransaction" },
+  ] as const)("fails when nobody hears of $what, repeats none, and goes on in the next run", async ({ operation }) => {
     await empty();
     dataApi.calls.length = 0;
     const ofThisKind = () => dataApi.calls.filter((call) => call.operation === operation).length;

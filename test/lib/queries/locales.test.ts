@@ -13,9 +13,9 @@ const stack = useStack({ from: "demo" });
 
 describe.each([
   // å, ä and ö come behind z, v and w are alike, and the locale of the operating system knows letters of ASCII alone.
-  ["sorts as Swedes do", "locale 'C' locale_provider icu icu_locale 'sv'"],
-  ["knows letters of ASCII alone", "locale 'C' locale_provider libc"],
-])("A database that %s", (_, locale) => {
+  { what: "sorts as Swedes do", locale: "locale 'C' locale_provider icu icu_locale 'sv'" },
+  { what: "knows letters of ASCII alone", locale: "locale 'C' locale_provider libc" },
+])("A database that $what", ({ locale }) => {
   const database = `locale_${randomUUID().replaceAll("-", "")}`;
   let other: Lambda;
   let sql: Sql;

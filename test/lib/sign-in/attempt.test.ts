@@ -70,12 +70,12 @@ describe("The cookie of an attempt", () => {
     expect((await comeBackWith({ secondsAgo: 570 })).status).toBe(302);
   });
 
-  it.each<[string, Forgery]>([
-    ["after ten minutes", { secondsAgo: 601 }],
-    ["with another key", { key: "guessed" }],
-    ["for another provider", { issuer: "https://other.example" }],
-    ["for another client", { clientId: "other" }],
-  ])("is worth nothing if it was signed %s, and requests no token", async (_, forgery) => {
+  it.each<{ how: string; forgery: Forgery }>([
+    { how: "after ten minutes", forgery: { secondsAgo: 601 } },
+    { how: "with another key", forgery: { key: "guessed" } },
+    { how: "for another provider", forgery: { issuer: "https://other.example" } },
+    { how: "for another client", forgery: { clientId: "other" } },
+  ])("is worth nothing if it was signed $how, and requests no token", async ({ forgery }) => {
     hostile.provider.requests.length = 0;
 
     await isRefused(await unchanged(stack, () => comeBackWith(forgery)));
@@ -91,18 +91,24 @@ describe("The cookie of an attempt", () => {
   const altered = (cookie: string, place: number) =>
     cookie.slice(0, place) + (cookie[place] === "A" ? "B" : "A") + cookie.slice(place + 1);
 
-  it.each<[string, (own: Attempt, others: Attempt) => Partial<Attempt>]>([
-    ["its first character altered", ({ cookie }) => ({ cookie: altered(cookie, 0) })],
-    ["a character of its content altered", ({ cookie }) => ({ cookie: altered(cookie, cookie.indexOf(".") - 8) })],
-    ["its signature altered", ({ cookie }) => ({ cookie: altered(cookie, cookie.indexOf(".") + 1) })],
-    ["the end of its signature altered", ({ cookie }) => ({ cookie: altered(cookie, cookie.length - 2) })],
-    ["no content", ({ cookie }) => ({ cookie: cookie.replace(/^[^.]*/, "") })],
-    ["no signature", ({ cookie }) => ({ cookie: cookie.replace(/\..*/, "") })],
-    ["nothing in it", () => ({ cookie: "" })],
-    ["other texts in it", () => ({ cookie: "a.b.c" })],
-    ["the state of another browser's attempt", (_, { state, nonce }) => ({ state, nonce })],
-    ["another browser's attempt under its name", (_, { cookie, nonce }) => ({ cookie, nonce })],
-  ])("is worth nothing with %s", async (_, change) => {
+  it.each<{ what: string; change: (own: Attempt, others: Attempt) => Partial<Attempt> }>([
+    { what: "its first character altered", change: ({ cookie }) => ({ cookie: altered(cookie, 0) }) },
+    {
+      what: "a character of its content altered",
+      change: ({ cookie }) => ({ cookie: altered(cookie, cookie.indexOf(".") - 8) }),
+    },
+    { what: "its signature altered", change: ({ cookie }) => ({ cookie: altered(cookie, cookie.indexOf(".") + 1) }) },
+    {
+      what: "the end of its signature altered",
+      change: ({ cookie }) => ({ cookie: altered(cookie, cookie.length - 2) }),
+    },
+    { what: "no content", change: ({ cookie }) => ({ cookie: cookie.replace(/^[^.]*/, "") }) },
+    { what: "no signature", change: ({ cookie }) => ({ cookie: cookie.replace(/\..*/, "") }) },
+    { what: "nothing in it", change: () => ({ cookie: "" }) },
+    { what: "other texts in it", change: () => ({ cookie: "a.b.c" }) },
+    { what: "the state of another browser's attempt", change: (_, { state, nonce }) => ({ state, nonce }) },
+    { what: "another browser's attempt under its name", change: (_, { cookie, nonce }) => ({ cookie, nonce }) },
+  ])("is worth nothing with $what", async ({ change }) => {
     const browser = openBrowser();
     const own = await start(browser);
     const name = attemptOf(browser);
