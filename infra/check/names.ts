@@ -1,5 +1,6 @@
+import { setFlagsFromString } from "node:v8";
 import { loadModule, parsePlPgSQLSync } from "libpg-query";
-import type { Client } from "pg";
+import type { Client, DatabaseError } from "pg";
 import type { Script } from "../../lib/migrations/script.ts";
 import { positionOf } from "./position.ts";
 
@@ -59,6 +60,8 @@ const variablesOf = (tree: unknown): Variable[] =>
  * @param files that create the functions
  */
 export async function unknownNames(client: Client, schema: string, files: readonly Script[]): Promise<string[]> {
+  // Otherwise V8 would optimize in the background what runs once, which takes half a second of CPU.
+  setFlagsFromString("--liftoff-only");
   await loadModule();
   await client.query(`begin; set local search_path = ${schema}, public`);
   const { rows } = await client.query<DatabaseFunction>(functionsIn, [schema]);
@@ -81,24 +84,49 @@ async function unknownIn(
   const defining = files.filter((file) =>
     new RegExp(`^create (?:or replace )?function ${name}\\(`, "m").test(file.text),
   );
-  // A trigger's function may have statements for some of its tables only.
-  const problems = new Map<string, string>();
   const tables = new Set(transitions.filter((each) => !rows.includes(each)).map(({ type }) => type));
-  for (const [index, table] of [...(tables.size === 0 ? [undefined] : tables)].entries()) {
+  // A trigger's function may have statements for some of its tables only.
+  let problems = new Map(statements.map((each) => [each, ""]));
+  for (const table of tables.size === 0 ? [undefined] : tables) {
     for (const { name } of transitions.filter(({ type }) => type === table))
       await client.query(`drop table if exists pg_temp.${name}; create temp table ${name} (like ${table})`);
-    for (const statement of statements.filter((each) => index === 0 || problems.has(each))) {
-      // In pg_temp no statement finds it instead of the function itself.
-      const head = `create or replace function pg_temp.${name}(${list}) returns void language sql as $check$ `;
-      await client.query("savepoint statement");
-      problems.delete(statement);
-      await client.query(`${head}${statement} $check$`).catch(async ({ message, position }) => {
-        problems.set(statement, positionOf(defining, statement, Number(position) - [...head].length, message));
-        await client.query("rollback to savepoint statement");
-      });
-    }
+    problems = await problemsOf(client, `pg_temp.${name}(${list})`, [...problems.keys()], defining);
+    if (problems.size === 0) break;
   }
   return problems.values();
+}
+
+/**
+ * The problems of those statements that have one.
+ * @param signature of an SQL function, in pg_temp, so that no statement finds it instead of the function itself
+ */
+async function problemsOf(
+  client: Client,
+  signature: string,
+  statements: readonly string[],
+  files: readonly Script[],
+): Promise<Map<string, string>> {
+  const head = `create or replace function ${signature} returns void language sql as $check$ `;
+  const problems = new Map<string, string>();
+  /** Returns whether PostgreSQL creates the function of a statement, or of several. */
+  const creates = async (statement: string) => {
+    await client.query("savepoint statement");
+    try {
+      await client.query(`${head}${statement} $check$`);
+      return true;
+    } catch (error) {
+      const { message, position } = error as DatabaseError;
+      problems.set(statement, positionOf(files, statement, Number(position) - [...head].length, message));
+      await client.query("rollback to savepoint statement");
+      return false;
+    }
+  };
+  // Of several statements PostgreSQL shows one problem, but mostly there is none, and this is three times as fast.
+  const all = statements.join("\n;\n");
+  if (await creates(all)) return problems;
+  problems.delete(all);
+  for (const each of statements) await creates(each);
+  return problems;
 }
 
 const functionsIn = `
