@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join, relative, resolve } from "node:path";
-import { type BuildFailure, type BuildOptions, build as bundle, formatMessages } from "esbuild";
+import { type BuildFailure, type BuildOptions, build as bundle, formatMessages, type Metafile } from "esbuild";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { newCommand, runCommand } from "../command/command.ts";
@@ -78,27 +78,48 @@ const bundlingOf = (endpointPaths: readonly string[], outdir: string) =>
     metafile: true,
   }) satisfies BuildOptions;
 
+export interface Build {
+  readonly outdir: string;
+  /** Whether what functions have in common is in files beside them, so that a process that runs all loads it once. */
+  readonly isShared?: boolean;
+}
+
 /** Bundles every function. */
-export async function build(options: { readonly outdir: string }): Promise<BuiltFunction[]> {
+export async function build({ isShared = false, ...options }: Build): Promise<BuiltFunction[]> {
   const outdir = resolve(options.outdir);
   const endpointPaths = globSync("**/*.ts", { cwd: functions })
     .sort()
     .map((file) => file.replace(/\.ts$/, ""));
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
-  const { metafile } = await bundle({ ...bundlingOf(endpointPaths, outdir), logLevel: "warning" });
+  const { metafile } = await bundle({
+    ...bundlingOf(endpointPaths, outdir),
+    splitting: isShared,
+    logLevel: "warning",
+  });
   return endpointPaths.map((endpointPath) => {
     const file = join(outdir, endpointPath, "index.mjs");
-    const { bytes = 0, inputs = {}, imports = [] } = metafile.outputs[relative(root, file)] ?? {};
+    const outputs = outputsOf(metafile, relative(root, file));
+    const inputs = outputs.flatMap((each) => Object.entries(each.inputs));
+    const imports = outputs.flatMap((each) => each.imports);
     return {
       name: endpointPath.replaceAll("/", "-"),
       endpointPath,
       file,
-      bytes,
-      sources: Object.keys(inputs).filter((each) => inputs[each]?.bytesInOutput && !each.includes("node_modules/")),
+      bytes: outputs.reduce((sum, { bytes }) => sum + bytes, 0),
+      sources: inputs
+        .filter(([each, { bytesInOutput }]) => bytesInOutput && !each.includes("node_modules/"))
+        .map(([each]) => each),
       externals: imports.filter(({ external, path }) => external && !isBuiltin(path)).map(({ path }) => path),
     };
   });
+}
+
+/** A bundle, and all files beside it that it imports. */
+function outputsOf({ outputs }: Metafile, file: string): Metafile["outputs"][string][] {
+  const files = new Set([file]);
+  for (const each of files) for (const { path } of outputs[each]?.imports ?? []) files.add(path);
+  return [...files].flatMap((each) => outputs[each] ?? []);
 }
 
 /**

@@ -15,11 +15,12 @@ const inputs = [
 
 /**
  * Bundles every function, unless the same code has been bundled before.
+ * @param isShared see `build`
  * @returns the functions and their folder, which is not to be changed: other processes use it, too
  */
-export async function cachedBuild() {
-  const outdir = await cachedFolder("bundles", inputs, async (folder) => {
-    const built = await build({ outdir: folder });
+export async function cachedBuild({ isShared = false } = {}) {
+  const outdir = await cachedFolder(isShared ? "shared-bundles" : "bundles", inputs, async (folder) => {
+    const built = await build({ outdir: folder, isShared });
     const relative = built.map((each) => ({ ...each, file: `${each.endpointPath}/index.mjs` }));
     await writeFile(join(folder, list), JSON.stringify(relative));
   });

@@ -29,7 +29,7 @@ const parts: Readonly<Record<string, Part>> = {
   "SQL in PostgreSQL": {
     command: ["infra/check/database.ts"],
     inputs: ["functions", "lib", "events", "infra/aws-local", "infra/build", "infra/local", "tsconfig.json"],
-    seconds: 15,
+    seconds: 10,
   },
   types: {
     command: [
@@ -40,7 +40,7 @@ const parts: Readonly<Record<string, Part>> = {
       ...["--checkers", "1"],
     ],
     inputs: project,
-    seconds: 6,
+    seconds: 8,
   },
   "lint and format": {
     command: ["@biomejs/biome/bin/biome", "check", "."],

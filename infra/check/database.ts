@@ -18,6 +18,7 @@ import { migrate } from "../local/rebuild-on-edit.ts";
 import { localDocument } from "../local/stage/document.ts";
 import { settingsOf, variablesOf } from "../local/stage/functions.ts";
 import { newSecrets } from "../local/stage/secrets.ts";
+import { withNamedTimeouts } from "./in-time.ts";
 import { unknownNames } from "./names.ts";
 import { positionOf } from "./position.ts";
 import { outdatedFiles, type RecordedStatements, recordStatements } from "./statements.ts";
@@ -34,8 +35,11 @@ const root = join(import.meta.dirname, "../..");
 const readSources = async (paths: readonly string[]): Promise<Script[]> =>
   await Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(root, path), "utf8") })));
 
+/** Of the functions that migrate and import, which take two seconds on a quiet machine. */
+const timeoutInMilliseconds = 300_000;
+
 async function findProblems(directory: string): Promise<readonly string[]> {
-  const { outdir, functions } = await cachedBuild();
+  const { outdir, functions } = await cachedBuild({ isShared: true });
   const sources = new Map(functions.map((each) => [each.endpointPath, each.sources]));
   const recording = recordStatements(outdir);
   // It is waited for later, if at all.
@@ -43,14 +47,22 @@ async function findProblems(directory: string): Promise<readonly string[]> {
   let problems: readonly string[] = [];
   const aws = await startAwsLocal({
     document: localDocument(),
-    functions: { outdir, settingsOf, variables: variablesOf({ database: name }), print: () => {} },
+    functions: {
+      outdir,
+      settingsOf: (name) => settingsOf(name, { longInMilliseconds: timeoutInMilliseconds }),
+      variables: variablesOf({ database: name }),
+      print: () => {},
+    },
     database: { directory: join(directory, "postgres"), name, durable: false },
     secrets: ({ serverUrl, adminUrl }) => newSecrets(serverUrl, new URL(adminUrl).password),
-    async beforeOpen({ lambda, database: { adminUrl, serverUrl } }) {
+    async beforeOpen({ lambda: unnamed, database: { adminUrl, serverUrl } }) {
+      const lambda = withNamedTimeouts(unnamed, timeoutInMilliseconds);
       await migrate(lambda);
       problems = await withConnection(`${adminUrl}/${name}`, async (client) => {
-        const unknown = (await Promise.all([unknownNamesIn(client), unrecorded(client), unmerged(client)])).flat();
-        await loadDemo(lambda, `${serverUrl}/${name}`).catch((error) => {
+        const loading = loadDemo(lambda, `${serverUrl}/${name}`);
+        loading.catch(() => {});
+        const unknown = [...(await unknownNamesIn(client)), ...(await unrecorded(client)), ...(await unmerged(client))];
+        await loading.catch((error) => {
           if (unknown.length === 0) throw error;
         });
         const recorded = await recording;

@@ -106,7 +106,7 @@ if (import.meta.main) {
   await runCommand(
     command.action(async () => {
       writeChangeFiles();
-      const { outdir } = await cachedBuild();
+      const { outdir } = await cachedBuild({ isShared: true });
       const recorded = await recordStatements(outdir);
       await rm(join(root, folder), { recursive: true });
       for (const { path, text } of recorded) {
