@@ -44,13 +44,19 @@ describe("npm start", () => {
     for (const { pathname, search } of urls) expect((await call(pathname + search)).status, pathname).toBe(200);
   });
 
-  it("fails when the port is taken, also the debugger's, and does not disturb the other service", async () => {
+  it("fails when the port is taken, and does not disturb the other service", async () => {
     const { port, directory } = where;
-    const other = await start("--port", `${port}`, "--data", directory);
-    expect([other.code, other.complaint]).toEqual([1, `Port ${port} is taken; try npm start -- --port ${port + 1}\n`]);
-    const debug = await start(`--inspect=${port}`);
-    expect(debug.complaint).toContain(`Port ${port} is taken; try npm start -- --inspect=${port + 1}\n`);
+
+    const { code, complaint } = await start("--port", `${port}`, "--data", directory);
+
+    expect([code, complaint]).toEqual([1, `Port ${port} is taken; try npm start -- --port ${port + 1}\n`]);
     expect((await call("/admin-roles")).status).toBe(200);
+  });
+
+  it("fails when the debugger's port is taken", async () => {
+    const { complaint } = await start(`--inspect=${where.port}`);
+
+    expect(complaint).toContain(`Port ${where.port} is taken; try npm start -- --inspect=${where.port + 1}\n`);
   });
 
   it("says which origin it refuses, and what would allow it", async () => {

@@ -215,8 +215,10 @@ describe("npm run export", () => {
 
   it("writes what belongs to a client to a file, and says that it is not all", async () => {
     const complaint = expect.stringContaining("Skipped: 1 reference to other clients' records");
-    const result = { code: 0, output: "", complaint };
-    expect(await run("export", ["--client", "1", "--out", "first.jsonl"])).toEqual(result);
+
+    const result = await run("export", ["--client", "1", "--out", "first.jsonl"]);
+
+    expect(result).toEqual({ code: 0, output: "", complaint });
     expect(await readdir(folder)).toEqual(["first.jsonl"]);
     expect(await readFile(join(folder, "first.jsonl"), "utf8")).toBe(first + shared);
   });

@@ -133,15 +133,21 @@ describe("The edge", () => {
     });
   });
 
-  it("accepts every method, over TLS alone, and forwards over TLS alone", () => {
+  it("accepts every method, over TLS alone", () => {
     for (const each of [distribution.DefaultCacheBehavior, ...distribution.CacheBehaviors]) {
       expect(each.ViewerProtocolPolicy).toBe("https-only");
       expect([...each.AllowedMethods].sort()).toEqual(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
     }
+  });
+
+  it("forwards to the stage of the API over TLS alone", () => {
     for (const { OriginPath, CustomOriginConfig } of distribution.Origins) {
       expect(OriginPath).toBe(`/${template.one("ApiGateway::Stage").Properties.StageName}`);
       expect(CustomOriginConfig).toMatchObject({ OriginProtocolPolicy: "https-only", OriginSSLProtocols: ["TLSv1.2"] });
     }
+  });
+
+  it("has the stage's domain, with the certificate", () => {
     expect(distribution.Aliases).toEqual([prod.edge?.domain]);
     expect(distribution.ViewerCertificate).toMatchObject({
       AcmCertificateArn: prod.edge?.certificate,
