@@ -193,7 +193,7 @@ describe("A long list", () => {
       await stack.sql`delete from users where id = ${id}`;
     });
 
-    it("breaks off for visitors when its next page does not come, and goes on waiting for the panel", async () => {
+    it("breaks off for visitors, not for the panel, when its next page does not come", async () => {
       const { promise: answering, resolve: result } = Promise.withResolvers<undefined>();
       const calls = { guarded: 0, open: 0 };
       // The first page of such a list takes two calls.
@@ -226,7 +226,7 @@ describe("A long list", () => {
     const sendAll = () =>
       Promise.all(reads.map((name) => stack.call(name, { path: { slug: "read", id: 1 }, query: { client: 1 } })));
 
-    it("is 503 for visitors, by the function itself, and goes on waiting for the panel", async () => {
+    it("is 503 for visitors, while the panel waits", async () => {
       const { promise: answering, resolve: result } = Promise.withResolvers<undefined>();
       stack.dataApi.intercept(() => answering);
       const isShown = vi.fn();
@@ -320,7 +320,7 @@ describe("The reader of a list", () => {
     return Buffer.concat(chunks).toString();
   }
 
-  it("is cut off below 100 KB a second for ten seconds, compressed or not; slow databases and short lists are not", async () => {
+  it("is cut off by its reader alone, who takes less than 100 KB a second for ten seconds", async () => {
     let pages = 0;
     stack.dataApi.intercept(({ sql = "" }) => {
       const isLate = sql.includes("count(*) as permissions") && ++pages <= 3;

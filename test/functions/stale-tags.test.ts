@@ -69,26 +69,46 @@ describe("A transaction", () => {
     select id, 1000 + number, 'http://n' from generate_series(1, 100) as number, (${ids}) as owner (id);
   `;
 
-  it("leaves up to fifty tags, each once, and instead of more the one for everything", async () => {
-    const fifty = many(100_001, 100_049);
-    for (const statements of [fifty, `${fifty} update publishers set country = 'x' where id > 100000`])
-      expect([statements, await tagsOf(statements)]).toMatchObject([statements, { length: 50 }]);
-    for (const statements of [
-      many(100_001, 100_050),
-      `${many(100_001, 100_020)} ${many(100_021, 100_060)} delete from volumes`,
-      "delete from volumes; truncate series_tags; delete from publisher_aliases",
-    ])
-      expect([statements, await tagsOf(statements)]).toEqual([statements, ["everything"]]);
-    expect(await tagsOf(links("select min(id) from contributors"))).toEqual([
-      expect.stringMatching(/^contributor-\d+$/),
-    ]);
+  const fifty = many(100_001, 100_049);
+
+  it.each([
+    { what: "of one statement", statements: fifty },
+    { what: "of rows that change twice", statements: `${fifty} update publishers set country = 'x' where id > 100000` },
+  ])("leaves up to fifty tags $what, each once", async ({ statements }) => {
+    expect(await tagsOf(statements)).toHaveLength(50);
   });
 
-  it("leaves everything for more than fifty rows that its owner does not record, and nobody else may choose so", async () => {
+  it.each([
+    { what: "of one statement", statements: many(100_001, 100_050) },
+    {
+      what: "of several statements",
+      statements: `${many(100_001, 100_020)} ${many(100_021, 100_060)} delete from volumes`,
+    },
+    {
+      what: "of a truncated table",
+      statements: "delete from volumes; truncate series_tags; delete from publisher_aliases",
+    },
+  ])("leaves the tag for everything instead of more than fifty $what", async ({ statements }) => {
+    expect(await tagsOf(statements)).toEqual(["everything"]);
+  });
+
+  it("leaves one tag for a hundred rows of one record", async () => {
+    const tags = await tagsOf(links("select min(id) from contributors"));
+
+    expect(tags).toEqual([expect.stringMatching(/^contributor-\d+$/)]);
+  });
+
+  describe("without recording", () => {
     const off = "set local colophon.recording = off;";
     const ids = "select min(id) from contributors union all select max(id) from contributors";
-    expect(await tagsOf(off + links(ids), owner)).toEqual(["everything"]);
-    expect(await tagsOf(off + links(ids))).toHaveLength(2);
+
+    it("leaves the tag for everything for more than fifty rows of the owner", async () => {
+      expect(await tagsOf(off + links(ids), owner)).toEqual(["everything"]);
+    });
+
+    it("leaves the tags of each record where another user asks for that", async () => {
+      expect(await tagsOf(off + links(ids))).toHaveLength(2);
+    });
   });
 
   it("writes the one for everything once, whatever follows", async () => {

@@ -229,14 +229,14 @@ describe("The words of a change of one record", () => {
   it("have the beginning and the length of a long text", async () => {
     const long = Array.from({ length: 500 }, (_, number) => `word${number}`).join(" ");
     const shown = (length: string) => `"${long.slice(0, 99)}…" (${length} characters)`;
-    expect(await edit(id, { first_name, added_descriptions: [{ language: "English", description: long }] })).toEqual([
-      expect.stringContaining(`description ${shown("3,889")}`),
-    ]);
+
+    const addition = await edit(id, { first_name, added_descriptions: [{ language: "English", description: long }] });
     const description = await elementId("descriptions");
-    const longer = `${long} and a half`;
-    expect(await edit(id, { first_name, modified_descriptions: [{ id: description, description: longer }] })).toEqual([
-      `description ${description}: description ${shown("3,889")} → ${shown("3,900")}`,
-    ]);
+    const modified_descriptions = [{ id: description, description: `${long} and a half` }];
+    const modification = await edit(id, { first_name, modified_descriptions });
+
+    expect(addition).toEqual([expect.stringContaining(`description ${shown("3,889")}`)]);
+    expect(modification).toEqual([`description ${description}: description ${shown("3,889")} → ${shown("3,900")}`]);
   });
 
   it("are few, unless the change is selected by its id", async () => {
@@ -310,7 +310,9 @@ describe("The words of a change of several records", () => {
     const kept = await aContributor(stack.sql, { first_name: "Fujiko", slug: "fujiko" });
     const one = await aContributor(stack.sql, { first_name: "F. Fujio", slug: "f-fujio" });
     const series = await aSeries(stack.sql, { by: one }, { name: "Doraemon" });
+
     const merge = await changeByOperator("ops-merge-contributors", { keep: kept.id, merge: [one.id] });
+
     expect(merge.what).toHaveLength(6);
     expect(merge.what).toEqual(
       expect.arrayContaining([
@@ -322,7 +324,9 @@ describe("The words of a change of several records", () => {
         `series ${series.id}, Doraemon: contributor given: Fujiko (${kept.id})`,
       ]),
     );
+
     const undo = await changeByOperator("ops-undo", { change: merge.id });
+
     expect(undo).toMatchObject({ undoes: [merge.id], record: "3 records" });
     expect(undo.what).toContain(`contributor ${one.id}, F. Fujio: added`);
     expect(await newestChange(stack, { id: merge.id })).toMatchObject({ undoneBy: undo.id });

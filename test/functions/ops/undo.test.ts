@@ -111,7 +111,9 @@ it("ops-undo takes back that one transaction deleted a row and inserted it again
 it("ops-undo gives two records their slugs back, of which one is the next free one of the other", async () => {
   for (const slug of ["next-2", "next"]) await aContributor(stack.sql, { slug });
   const before = await contents(stack.sql);
+
   await undone(stack, await bySql("delete from contributors where slug in ('next', 'next-2')"));
+
   expect(await contents(stack.sql)).toEqual(before);
 });
 
@@ -124,8 +126,10 @@ it("ops-undo compares values, whatever form the settings of its session give the
   };
   await stack.sql`alter table tags add column lasting interval`;
   const addition = await bySql("insert into tags (name, lasting) values ('Brief', '1 day 2 hours')");
+
   await apply("set intervalstyle = 'iso_8601'");
   await undone(stack, addition).finally(() => apply("reset intervalstyle"));
+
   expect(await stack.sql`select from tags where name = 'Brief'`).toEqual([]);
 });
 
@@ -574,25 +578,42 @@ describe("ops-undo of a user's changes in a time", () => {
 });
 
 describe("ops-undo", () => {
-  it("takes back more than a result of the Data API has room for, and says how that began; the list has it whole", async () => {
-    const { id } = await aContributor(stack.sql);
-    await stack.sql`
-      insert into contributor_descriptions (contributor_id, language, description)
-      select ${id}, 'English', repeat('漢', 20000) from generate_series(1, 40)
-    `;
-    const before = await contents(stack.sql);
-    const deletion = await remove("contributor", { id });
-    const { rows } = await newestChange(stack, { id: deletion, raw: true });
-    expect(rows?.filter(({ before }) => String(before?.description).length === 20_000)).toHaveLength(40);
-    const { undone } = await undo(stack, { change: deletion });
-    expect(undone).toMatchObject([{ what: ["added", ...Array(3).fill(expect.stringMatching(/^\+ description/))] }]);
-    expect(await contents(stack.sql)).toEqual(before);
+  describe("and a change that a result of the Data API has no room for", () => {
+    const addLong = async () => {
+      const { id } = await aContributor(stack.sql);
+      await stack.sql`
+        insert into contributor_descriptions (contributor_id, language, description)
+        select ${id}, 'English', repeat('漢', 20000) from generate_series(1, 40)
+      `;
+      return { id };
+    };
+
+    it("takes it back, and says how it began", async () => {
+      const contributor = await addLong();
+      const before = await contents(stack.sql);
+      const deletion = await remove("contributor", contributor);
+
+      const { undone } = await undo(stack, { change: deletion });
+
+      expect(undone).toMatchObject([{ what: ["added", ...Array(3).fill(expect.stringMatching(/^\+ description/))] }]);
+      expect(await contents(stack.sql)).toEqual(before);
+    });
+
+    it("leaves it whole in the list of changes", async () => {
+      const deletion = await remove("contributor", await addLong());
+
+      const { rows } = await newestChange(stack, { id: deletion, raw: true });
+
+      expect(rows?.filter(({ before }) => String(before?.description).length === 20_000)).toHaveLength(40);
+    });
   });
 
   it("takes back thousands of rows within the time of an attempt", async () => {
     await bySql("insert into tags (name) select md5(number::text) from generate_series(1, 10000) as number");
     const before = await stack.sql`select * from tags order by id`;
+
     await undone(stack, await bySql("delete from tags"));
+
     expect(await stack.sql`select * from tags order by id`).toEqual(before);
   });
 
