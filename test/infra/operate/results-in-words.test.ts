@@ -1,8 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { resultInWords } from "../../../infra/operate/results-in-words.ts";
 import { useAdministrator } from "../../support/callers.ts";
@@ -67,37 +68,64 @@ describe("npm run invoke -- ops/list-changes", () => {
 });
 
 describe("npm run invoke -- ops/undo", () => {
-  it("prints what was undone, and why a change is refused, by which rows and whom; ends with 1 unless all is", async () => {
-    const { id } = await aContributor(stack.sql, { first_name: "Hiromu" });
+  let id: number;
+  let alias: number;
+  /** Of two edits, of which the later one changes what the earlier one did. */
+  let [earlier, later] = [0, 0];
+
+  beforeEach(async () => {
+    ({ id } = await aContributor(stack.sql, { first_name: "Hiromu" }));
     const edit = (body: object) =>
       changeBy(stack, "admin-contributors/edit", { as: administrator.token, path: { id }, body });
-    const change = await edit({ first_name: "A", public: true, added_aliases: ["B"] });
-    const [alias] = await stack.sql`select id from contributor_aliases where contributor_id = ${id}`;
-    const later = await edit({ first_name: "C", public: true, removed_aliases: [alias?.id] });
+    const first_name = randomUUID();
+    earlier = await edit({ first_name, public: true, added_aliases: ["B"] });
+    [{ id: alias } = { id: 0 }] = await stack.sql<{ id: number }[]>`
+      select id from contributor_aliases where contributor_id = ${id}
+    `;
+    later = await edit({ first_name: `${first_name} C`, public: true, removed_aliases: [alias] });
+  });
+
+  const printed = async (payload: object) => words("undo", await undo(stack, payload), payload);
+
+  it("prints why a change is refused, by which rows and whom", async () => {
     const by = `by change ${later} of ada, ${time}`;
 
-    const printed = async (payload: object) => words("undo", await undo(stack, payload), payload);
-
-    expect(await printed({ change })).toEqual([
+    expect(await printed({ change: earlier })).toEqual([
       "Undid nothing",
       "",
       "Cannot undo 1 change:",
-      `${change}  Its rows have changed since`,
-      like(`^    contributor ${id}  alias ${alias?.id}  gone, ${by}$`),
-      like(`^    contributor ${id}  first_name "C", ${by}$`),
+      `${earlier}  Its rows have changed since`,
+      like(`^    contributor ${id}  alias ${alias}  gone, ${by}$`),
+      like(`^    contributor ${id}  first_name "[^"]+ C", ${by}$`),
     ]);
-    expect(await run("ops/undo", { change, dryRun: true })).toMatchObject({ code: 1 });
+  });
+
+  it("prints what a dry run would undo", async () => {
     expect(await printed({ change: later, dryRun: true })).toEqual([
       "Would undo 1 change",
       like(`^${later}  ${time}  ada$`),
-      like('^    first_name "C" → "A"$'),
+      like('^    first_name "[^"]+ C" → "[^"]+"$'),
       like('^    [+] alias "B"$'),
     ]);
+  });
+
+  it("ends with 1 when a change is refused in a dry run", async () => {
+    expect(await run("ops/undo", { change: earlier, dryRun: true })).toMatchObject({ code: 1 });
+  });
+
+  it("ends with 0 when a change is undone", async () => {
     const output = like("^Undid 1 change, as change \\d+\n");
+
     expect(await run("ops/undo", { change: later })).toMatchObject({ code: 0, output });
-    const again = await run("ops/undo", { change: later });
+  });
+
+  it("ends with 1 when a change was undone before", async () => {
+    await run("ops/undo", { change: later });
     const why = `${later}  It was undone by change ${await latestChange(stack.sql)}`;
-    expect(again).toMatchObject({ code: 1, output: like(`^Undid nothing\n\nCannot undo 1 change:\n${why}`) });
+
+    const { code, output } = await run("ops/undo", { change: later });
+
+    expect([code, output]).toEqual([1, like(`^Undid nothing\n\nCannot undo 1 change:\n${why}`)]);
   });
 
   it("prints what is missing nevertheless, and that changes are left", () => {
