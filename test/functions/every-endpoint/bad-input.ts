@@ -385,7 +385,7 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     routesOf(each)
       .slice(1)
       .flatMap((path) => [path, `${path}/`])
-      .map((path) => [each.method, path, each] as const),
+      .map((path) => ({ ...each, path })),
   );
   const cookie = () => ({ Cookie: `refreshToken=${administrator.token}` });
 
@@ -393,26 +393,29 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
     expect(shorter).toHaveLength(2 * 24);
   });
 
-  describe.each(shorter)("%s %s, a path without its parameter,", (method, path, { permission, takesEditLock }) => {
-    const send = async (headers: Readonly<Record<string, string>>) => {
-      const response = await fetch(stack.url + path, { method, headers: { Origin: panelOrigin, ...headers } });
-      return [response.status, await response.json(), response.headers.get("Access-Control-Allow-Origin")];
-    };
+  describe.each(shorter)(
+    "$method $path, a path without its parameter,",
+    ({ method, path, permission, takesEditLock }) => {
+      const send = async (headers: Readonly<Record<string, string>>) => {
+        const response = await fetch(stack.url + path, { method, headers: { Origin: panelOrigin, ...headers } });
+        return [response.status, await response.json(), response.headers.get("Access-Control-Allow-Origin")];
+      };
 
-    it("is 400 by the endpoint itself", async () => {
-      expect(await send(cookie())).toEqual([400, missingParameters, panelOrigin]);
-    });
-
-    if (permission)
-      it("is 401 without a session", async () => {
-        expect(await send({})).toEqual([401, unauthorized, panelOrigin]);
+      it("is 400 by the endpoint itself", async () => {
+        expect(await send(cookie())).toEqual([400, missingParameters, panelOrigin]);
       });
 
-    if (permission && (method !== "GET" || takesEditLock))
-      it("is 403 to a page of a foreign origin", async () => {
-        expect(await send({ ...cookie(), Origin: "https://other.example.com" })).toEqual([403, forbidden, null]);
-      });
-  });
+      if (permission)
+        it("is 401 without a session", async () => {
+          expect(await send({})).toEqual([401, unauthorized, panelOrigin]);
+        });
+
+      if (permission && (method !== "GET" || takesEditLock))
+        it("is 403 to a page of a foreign origin", async () => {
+          expect(await send({ ...cookie(), Origin: "https://other.example.com" })).toEqual([403, forbidden, null]);
+        });
+    },
+  );
 
   it.each([
     "/contributor/slug/nobody/",
@@ -428,10 +431,10 @@ export function testBadInput(stack: UploadStack, administrator: Caller): void {
   });
 
   it.each([
-    ["two slashes at the end", "GET", "/contributors//?client=1"],
-    ["a method that the path does not have", "POST", "/contributors?client=1"],
-    ["an unknown path", "GET", "/people"],
-  ])("answers 404 to %s", async (_, method, path) => {
+    { what: "two slashes at the end", method: "GET", path: "/contributors//?client=1" },
+    { what: "a method that the path does not have", method: "POST", path: "/contributors?client=1" },
+    { what: "an unknown path", method: "GET", path: "/people" },
+  ])("answers 404 to $what", async ({ method, path }) => {
     const response = await fetch(stack.url + path, { method });
 
     expect([response.status, await response.json()]).toEqual([404, envelope(404, "Not found")]);

@@ -40,18 +40,18 @@ export function testReading(stack: Stack, administrator: Caller): void {
       .map(({ endpoint, requestId }) => [endpoint, requestId]);
 
   describe.each([
-    ["users", "user_locks", "user_id"],
-    ["contributors", "contributor_locks", "contributor_id"],
-  ] as const)("A detail of %s is shown without an edit lock, and the log warns", (table, locks, reference) => {
-    it.each<[string, (sql: Sql, id: number, caller: Person) => Promise<unknown>]>([
-      ["the record", (sql, id) => sql`delete from ${identifier(table)} where id = ${id}`],
-      ["the caller", (sql, _, caller) => sql`select from users where id = ${caller.id} for update`],
-      [
-        "the edit lock",
-        (sql, id, caller) =>
+    { table: "users", locks: "user_locks", reference: "user_id" },
+    { table: "contributors", locks: "contributor_locks", reference: "contributor_id" },
+  ] as const)("A detail of $table is shown without an edit lock, and the log warns", ({ table, locks, reference }) => {
+    it.each<{ what: string; hold: (sql: Sql, id: number, caller: Person) => Promise<unknown> }>([
+      { what: "the record", hold: (sql, id) => sql`delete from ${identifier(table)} where id = ${id}` },
+      { what: "the caller", hold: (sql, _, caller) => sql`select from users where id = ${caller.id} for update` },
+      {
+        what: "the edit lock",
+        hold: (sql, id, caller) =>
           sql`insert into ${identifier(locks)} ${row({ [reference]: id, editor_id: caller.id, expires_at: new Date() })}`,
-      ],
-    ])("while a stuck change has %s", async (_, hold) => {
+      },
+    ])("while a stuck change has $what", async ({ hold }) => {
       const { id } = await makers[table](stack.sql);
       const caller = await anAdministrator(stack.sql);
 

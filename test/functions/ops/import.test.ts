@@ -362,41 +362,47 @@ describe("A line is refused, and the others are done:", () => {
 
   beforeEach(forget);
 
-  const refusals: readonly (readonly [line: Line, field: string | null, reason: string])[] = [
-    ['{"kind":', null, "expected JSON: "],
-    ["", null, "expected a JSON object, not an empty line"],
-    [`${JSON.stringify(somebody({}))}\r`, null, "expected lines that end with LF, not with CR LF"],
-    ["𠮷野家, publisher", null, '"𠮷野家, publisher" is not valid JSON'],
-    ['{"kind":\0"client"}', null, "expected JSON: "],
-    ['{"kind":"client","id":8,"name":"A","a\\u0000":1}', "a\ufffd", "is no field of such a line"],
-    [
-      { kind: "client", id: 8, name: "A", ["é".repeat(900_000)]: 1 },
-      `${"é".repeat(99)}…`,
-      "is no field of such a line",
-    ],
-    [contributor("new"), null, "The first_name of the contributor cannot be empty"],
-    [somebody({ first_name: "OSAMU", last_name: "tezuka " }), null, sameName],
-    [contributor("c2", { first_name: "Osamu", last_name: "Tezuka" }), null, sameName],
-    [contributor("c2", { first_name: "Osamu", last_name: "Tezuka", disambiguation: "" }), null, sameName],
-    [somebody({ slug: "tezuka" }), null, anotherSlug("tezuka")],
-    [house({ slug: "kodansha" }), null, anotherSlug("kodansha")],
-    [contributor("c1", { slug: "other" }), null, anotherSlug("other")],
-    [somebody({ client: 99 }), null, missing("contributor", "client", "client_id")],
-    [somebody({ image: "avatars/tezuka.webp" }), null, image],
-    [somebody({ image: "profiles/one.webp" }), null, "is not allowed (contributors_image_is_own)"],
-    [somebody({ image: "avatars/tezuka-256.webp" }), "image", "not that of a small picture"],
-    [somebody({ image: "avatars/gone.webp" }), null, "The image may be removed already"],
-    [publisher("p2", { image: "avatars/tezuka.webp" }), null, "is not allowed (publishers_image_is_own)"],
-    [work({ volumes: [{ number: 1, cover: "avatars/a.webp" }] }), null, "is not allowed (volumes_cover_is_own)"],
-    [
-      work({ contributors: [{ contributor: "c1" }, { contributor: "no" }] }),
-      null,
-      missing("series contributor", "contributor", "contributor_id"),
-    ],
-    [work({ publishers: ["c1"] }), null, missing("series publisher", "publisher", "publisher_id")],
-    [relation("nobody", "c1"), null, missing("contributor relation", "contributor", "contributor_id")],
-    [relation("nobody", "nothing"), null, missing("contributor relation", "contributor", "contributor_id")],
-    [relation("c1", "c1"), null, "relation is not allowed (contributor_relations_to_another_check)"],
+  const refusals: readonly { line: Line; field?: string; reason: string }[] = [
+    { line: '{"kind":', reason: "expected JSON: " },
+    { line: "", reason: "expected a JSON object, not an empty line" },
+    { line: `${JSON.stringify(somebody({}))}\r`, reason: "expected lines that end with LF, not with CR LF" },
+    { line: "𠮷野家, publisher", reason: '"𠮷野家, publisher" is not valid JSON' },
+    { line: '{"kind":\0"client"}', reason: "expected JSON: " },
+    {
+      line: '{"kind":"client","id":8,"name":"A","a\\u0000":1}',
+      field: "a\ufffd",
+      reason: "is no field of such a line",
+    },
+    {
+      line: { kind: "client", id: 8, name: "A", ["é".repeat(900_000)]: 1 },
+      field: `${"é".repeat(99)}…`,
+      reason: "is no field of such a line",
+    },
+    { line: contributor("new"), reason: "The first_name of the contributor cannot be empty" },
+    { line: somebody({ first_name: "OSAMU", last_name: "tezuka " }), reason: sameName },
+    { line: contributor("c2", { first_name: "Osamu", last_name: "Tezuka" }), reason: sameName },
+    { line: contributor("c2", { first_name: "Osamu", last_name: "Tezuka", disambiguation: "" }), reason: sameName },
+    { line: somebody({ slug: "tezuka" }), reason: anotherSlug("tezuka") },
+    { line: house({ slug: "kodansha" }), reason: anotherSlug("kodansha") },
+    { line: contributor("c1", { slug: "other" }), reason: anotherSlug("other") },
+    { line: somebody({ client: 99 }), reason: missing("contributor", "client", "client_id") },
+    { line: somebody({ image: "avatars/tezuka.webp" }), reason: image },
+    { line: somebody({ image: "profiles/one.webp" }), reason: "is not allowed (contributors_image_is_own)" },
+    { line: somebody({ image: "avatars/tezuka-256.webp" }), field: "image", reason: "not that of a small picture" },
+    { line: somebody({ image: "avatars/gone.webp" }), reason: "The image may be removed already" },
+    { line: publisher("p2", { image: "avatars/tezuka.webp" }), reason: "is not allowed (publishers_image_is_own)" },
+    {
+      line: work({ volumes: [{ number: 1, cover: "avatars/a.webp" }] }),
+      reason: "is not allowed (volumes_cover_is_own)",
+    },
+    {
+      line: work({ contributors: [{ contributor: "c1" }, { contributor: "no" }] }),
+      reason: missing("series contributor", "contributor", "contributor_id"),
+    },
+    { line: work({ publishers: ["c1"] }), reason: missing("series publisher", "publisher", "publisher_id") },
+    { line: relation("nobody", "c1"), reason: missing("contributor relation", "contributor", "contributor_id") },
+    { line: relation("nobody", "nothing"), reason: missing("contributor relation", "contributor", "contributor_id") },
+    { line: relation("c1", "c1"), reason: "relation is not allowed (contributor_relations_to_another_check)" },
   ];
 
   it("each with a reason, and with its field if it is invalid by itself", async () => {
@@ -405,11 +411,15 @@ describe("A line is refused, and the others are done:", () => {
     await stack.sql`insert into images_to_remove (key) values ('avatars/gone.webp')`;
     const before = await rowsOf(stack.sql);
 
-    const report = await importing(...refusals.map(([line]) => line), ...catalogue);
+    const report = await importing(...refusals.map(({ line }) => line), ...catalogue);
 
     expect(report).toMatchObject({ added: 0, changed: 0, unchanged: catalogue.length, refusedCount: refusals.length });
     expect(report.refused).toEqual(
-      refusals.map(([, field, reason], index) => ({ line: index + 1, field, reason: expect.stringContaining(reason) })),
+      refusals.map(({ field = null, reason }, index) => ({
+        line: index + 1,
+        field,
+        reason: expect.stringContaining(reason),
+      })),
     );
     expect(await rowsOf(stack.sql)).toEqual(before);
   });
