@@ -53,7 +53,10 @@ export const bundling = () =>
     // Packages' ES module builds are a third smaller than what Node would choose, and load twice as fast.
     mainFields: ["module", "main"],
     external: ["sharp"],
-    alias: { "@aws-sdk/credential-provider-node": join(import.meta.dirname, "lambda-credentials.ts") },
+    alias: {
+      "@aws-sdk/credential-provider-node": join(import.meta.dirname, "lambda-credentials.ts"),
+      "@smithy/core/event-streams": join(import.meta.dirname, "event-streams.ts"),
+    },
     banner: { js: banner },
     loader: { ".sql": "text" },
     define: { "process.env.RELEASE_SCHEMA": JSON.stringify(releaseSchema()) },
@@ -144,17 +147,20 @@ const withTwoClients = new Set(
 const withSlugs = new Set(["admin-contributors/add", "ops/create-user", "ops/import"]);
 const allScriptsBytes = 550_000;
 
-/** The size limit of a bundle, most of which is the SDK. */
+/**
+ * The size limit of a bundle, most of which is the SDK. A version of the SDK that imports what the build replaces by
+ * another name exceeds it.
+ */
 const bytesMaxOf = (path: string): number => bytesMaxWithoutSlugs(path) + (withSlugs.has(path) ? allScriptsBytes : 0);
 
 function bytesMaxWithoutSlugs(path: string): number {
   // To begin to sign in needs no client of the SDK, and people wait for its cold start.
   if (path === "sign-in/begin") return 180_000;
   // Those that migrate have every SQL file.
-  if (path.startsWith("ops/migrate")) return 750_000;
+  if (path.startsWith("ops/migrate")) return 690_000;
   // They may need two clients, and an import has the schemas of its lines; no visitor waits for them.
-  if (path.startsWith("ops/")) return 720_000;
-  return withTwoClients.has(path) ? 720_000 : 480_000;
+  if (path.startsWith("ops/")) return 620_000;
+  return withTwoClients.has(path) ? 620_000 : 410_000;
 }
 
 /** @throws when a bundle is too large, with the names of those */
