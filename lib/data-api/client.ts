@@ -29,13 +29,14 @@ const credentials = () => {
 const requestHandler = new NodeHttpHandler(timeouts);
 
 /**
- * The SDK makes one attempt only; `retry` decides what is sent again, and for how long. The SDK caches its middleware
- * for all commands, since no command adds any. Without this signer it would make one for each call.
+ * The SDK makes one attempt only, and without this strategy it would number it and keep tokens for further ones: `retry`
+ * decides what is sent again, and for how long. The SDK caches its middleware for all commands, since no command adds
+ * any. Without this signer it would make one for each call.
  */
 export const client = new RDSDataClient({
   credentials,
   signer: new SignatureV4({ service: "rds-data", region: process.env.AWS_REGION ?? "", credentials, sha256: Sha256 }),
-  maxAttempts: 1,
+  retryStrategy: { retry: (next, args) => next(args) },
   cacheMiddleware: true,
   requestHandler,
 });
