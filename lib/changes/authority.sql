@@ -1,33 +1,28 @@
--- Whether a user holds the permission of this service that has this key.
-create function has_permission(user_id bigint, permission text) returns boolean language plpgsql stable as $$
-  begin
-    return exists (
-      select
-      from user_roles join role_permissions using (role_id)
-      where
-        user_roles.user_id = has_permission.user_id
-        and permission_id = (select id from permissions where key = permission)
-    );
-  end
-$$;
-
 -- The user of a session, and the status for a request with it; a null permission needs only the session. Reads and
 -- changes both call this function, since a function keeps its query plans.
 create function caller(
   session_digest text, permission text, user_missing integer, out id bigint, out username text, out status integer
 ) language plpgsql stable security definer set search_path from current as $$
-  declare
-    is_valid boolean;
   begin
-    select token.user_id, users.username, expires_at > now() and revoked_at is null into id, username, is_valid
+    select
+      token.user_id, users.username,
+      case
+        when token.expires_at <= now() or token.revoked_at is not null then 401
+        when users.id is null then user_missing
+        when permission is null then 200
+        when exists (
+          select
+          from user_roles join role_permissions using (role_id) join permissions on permissions.id = permission_id
+          where user_id = token.user_id and key = permission
+        ) then 200
+        else 403
+      end
+    into id, username, status
     from refresh_tokens as token left join users on users.id = token.user_id
     where digest = decode(session_digest, 'hex');
-    status = case
-      when is_valid is not true then 401
-      when username is null then user_missing
-      when permission is null or has_permission(id, permission) then 200
-      else 403
-    end;
+    if not found then
+      status = 401;
+    end if;
   end
 $$;
 

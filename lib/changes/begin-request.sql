@@ -36,9 +36,13 @@ create function take_locks(request request, is_shared boolean) returns outcome l
   end
 $$;
 
-create function caller_of(request request) returns caller language sql as $$
-  select cast(row(id, username, nullif(status, 200)) as caller)
-  from caller(request.digest, request.permission, request.user_missing)
+create function caller_of(request request) returns caller language plpgsql as $$
+  declare
+    caller caller = caller(request.digest, request.permission, request.user_missing);
+  begin
+    caller.status = nullif(caller.status, 200);
+    return caller;
+  end
 $$;
 
 -- The outcome of a request that had a response before: the same result. A caller who may not make it any more does not

@@ -2,6 +2,16 @@ create function full_name(fields contributors) returns text language sql immutab
   select concat_ws(' ', fields.first_name, fields.last_name)
 $$;
 
+-- Whether an edit adds, modifies or removes any element; most do not.
+create function edits_elements(input json) returns boolean language sql immutable as $$
+  select greatest(
+    json_array_length(input -> 'added_aliases'), json_array_length(input -> 'removed_aliases'),
+    json_array_length(input -> 'added_descriptions'), json_array_length(input -> 'modified_descriptions'),
+    json_array_length(input -> 'removed_descriptions'), json_array_length(input -> 'added_relations'),
+    json_array_length(input -> 'modified_relations'), json_array_length(input -> 'removed_relations')
+  ) > 0
+$$;
+
 -- Those of the names, each once, that a contributor has neither as its name nor as an alias that stays.
 create function missing_aliases(owner contributors, removed bigint[], names text[]) returns jsonb
   language sql stable as $$

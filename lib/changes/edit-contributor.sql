@@ -43,7 +43,7 @@ create function edit_contributor(request request, caller caller) returns outcome
     select * into current from contributors where id = target;
     fields = json_populate_record(current, input);
     fields.sort_name = nullif(fields.sort_name, default_sort_name(fields.first_name, fields.last_name));
-    if cast(input as jsonb) ?| array['added_aliases', 'added_descriptions', 'added_relations'] then
+    if edits_elements(input) then
       input = cast(input as jsonb) || jsonb_build_object(
         'added_aliases',
         missing_aliases(fields, removed_aliases, array(select json_array_elements_text(input -> 'added_aliases'))),
@@ -51,31 +51,34 @@ create function edit_contributor(request request, caller caller) returns outcome
         'added_relations',
         missing_relations(target, removed_relations, input -> 'modified_relations', input -> 'added_relations')
       );
+      repeated = repeated_description(
+        target, removed_descriptions, input -> 'modified_descriptions', input -> 'added_descriptions'
+      );
+      error = coalesce(
+        elements_error(
+          'aliases', input, array(select id from contributor_aliases where contributor_id = target),
+          exists (select from contributor_aliases where id = any(removed_aliases) and contributor_id <> target), 200
+        ),
+        elements_error(
+          'descriptions', input, array(select id from contributor_descriptions where contributor_id = target),
+          exists (
+            select from contributor_descriptions where id = any(removed_descriptions) and contributor_id <> target
+          ),
+          40
+        ),
+        elements_error(
+          'relations', input, array(select id from contributor_relations where contributor_id = target),
+          exists (select from contributor_relations where id = any(removed_relations) and contributor_id <> target), 100
+        ),
+        case when repeated is not null then invalid(repeated, 'repeated') end,
+        case
+          when has_invalid_relation(input -> 'added_relations', target) then invalid('added_relations', 'unknown')
+        end,
+        case
+          when has_invalid_relation(input -> 'modified_relations', target) then invalid('modified_relations', 'unknown')
+        end
+      );
     end if;
-    repeated = repeated_description(
-      target, removed_descriptions, input -> 'modified_descriptions', input -> 'added_descriptions'
-    );
-    error = coalesce(
-      elements_error(
-        'aliases', input, array(select id from contributor_aliases where contributor_id = target),
-        exists (select from contributor_aliases where id = any(removed_aliases) and contributor_id <> target), 200
-      ),
-      elements_error(
-        'descriptions', input, array(select id from contributor_descriptions where contributor_id = target),
-        exists (select from contributor_descriptions where id = any(removed_descriptions) and contributor_id <> target),
-        40
-      ),
-      elements_error(
-        'relations', input, array(select id from contributor_relations where contributor_id = target),
-        exists (select from contributor_relations where id = any(removed_relations) and contributor_id <> target), 100
-      ),
-      case when repeated is not null then invalid(repeated, 'repeated') end,
-      case when has_invalid_relation(input -> 'added_relations', target) then invalid('added_relations', 'unknown') end,
-      case
-        when has_invalid_relation(input -> 'modified_relations', target)
-        then invalid('modified_relations', 'unknown')
-      end
-    );
     if error.status is not null then
       return error;
     end if;
