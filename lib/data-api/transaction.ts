@@ -12,7 +12,11 @@ export type Send = (statement: Sql) => Promise<readonly Row[]>;
 
 /** A client for statements that no request waits for: of the other client's time-outs only this one is kept. */
 export const longStatementClient = (): RDSDataClient =>
-  new RDSDataClient({ maxAttempts: 1, requestHandler: { connectionTimeout: timeouts.connectionTimeout } });
+  new RDSDataClient({
+    maxAttempts: 1,
+    cacheMiddleware: true,
+    requestHandler: { connectionTimeout: timeouts.connectionTimeout },
+  });
 
 /** The Data API ends a statement after 45 s (Data API, "Limits"). */
 const statementTimeoutInMilliseconds = 50_000;
