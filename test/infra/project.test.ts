@@ -155,7 +155,7 @@ describe("npm run new", () => {
           /^(No test in test\/functions has the title .*\n){6}$/,
         ),
         biome(),
-        run("node_modules/typescript/bin/tsc", "--project", "tsconfig.service.json"),
+        run("node_modules/typescript/bin/tsc", "--project", "tsconfig.service.json", "--checkers", "1"),
       ]);
     };
     const checkSql = async () => {
