@@ -9,7 +9,9 @@ export function positionOf(files: readonly Script[], statement: string, position
   const before = [...statement].slice(0, position - 1).join("");
   const rest = statement.slice(before.length);
   // Of the line behind the position another file may have a part.
-  const found = bestPlace(files, before, /^.*/.exec(rest)?.[0]) ?? bestPlace(files, before, /^\w+/.exec(rest)?.[0]);
+  const [line, untilParameter, word] = [/^.*/, /^[^$\n]+/, /^\w+/].map((text) => text.exec(rest)?.[0]);
+  const found =
+    bestPlace(files, before, line) ?? bestPlace(files, before, untilParameter) ?? bestPlace(files, before, word);
   if (!found) return `${message} in ${statement}`;
   return atPlace(found.file, found.index, message);
 }

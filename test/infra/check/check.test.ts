@@ -98,12 +98,17 @@ describe("npm run check", () => {
     });
   });
 
-  it("finds names that do not exist, what has no history, JSON with blanks and outdated statements", async () => {
+  it("finds names that do not exist, parameters of wrong types, what has no history, JSON with blanks and outdated statements", async () => {
     const inChange = await edit("lib/changes/edit-role.sql", "permission_id) select", "permision_id) select");
     const afterInto = await edit("lib/changes/link-identity.sql", "username) = identity", "usename) = identity");
     const inDeclaration = await edit("lib/changes/edit-user.sql", "request.target", "request.targett");
     const inQuery = await edit("lib/queries/permissions.ts", "description`)} as body", "descripton`)} as body");
     const inFragment = await edit("lib/queries/fragments/lists.ts", "scope in", "scop in");
+    const inType = await edit(
+      "lib/queries/users.ts",
+      "= _{id}::bigint and".replace("_", "$"),
+      "= _{id}::text and".replace("_", "$"),
+    );
     const withBlanks = "(select json_agg(json_build_object('id', id)) from permissions) as";
     await edit("lib/queries/roles.ts", "_{permissions} as".replace("_", "$"), withBlanks);
 
@@ -125,9 +130,11 @@ describe("npm run check", () => {
         `${inDeclaration}: missing FROM-clause entry for table "request"`,
         `${inQuery}: column "descripton" does not exist`,
         `${inFragment}: column "scop" does not exist`,
+        `${inType}: operator does not exist: bigint = text`,
         expect.stringMatching(/^functions\/admin-roles\/id\.ts returns JSON with blanks.*\{"id" : \d+\}/),
         "lib/queries/statements/admin-permissions/id.sql is out of date: npm run statements",
         "lib/queries/statements/admin-roles/id.sql is out of date: npm run statements",
+        "lib/queries/statements/admin-users/id.sql is out of date: npm run statements",
         ...["admin-contributors", "admin-users", "contributors", "publishers"].map(
           (name) => `lib/queries/statements/${name}/list.sql is out of date: npm run statements`,
         ),
