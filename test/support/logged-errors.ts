@@ -29,7 +29,8 @@ interface Line {
 function inWords({ endpoint, function: name = endpoint ?? "A function", error, ...line }: Line): string {
   if (!error) return `${name}: ${line.errorMessage ? `${line.errorType}: ${line.errorMessage}` : line.message}`;
   const [, ...places] = error.stack?.split(/\n\s*(?=at )/) ?? [];
-  return [`${name}: ${messageOf(error)}`, ...places.slice(0, 3)].join("\n    ");
+  const ours = places.filter((each) => !/node_modules\/|\(?node:/.test(each));
+  return [`${name}: ${messageOf(error)}`, ...(ours.length > 0 ? ours : places).slice(0, 3)].join("\n    ");
 }
 
 const messageOf = ({ name, message, cause }: LoggedError): string =>
