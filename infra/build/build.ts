@@ -163,10 +163,13 @@ function bytesMaxWithoutSlugs(path: string): number {
   return withTwoClients.has(path) ? 620_000 : 410_000;
 }
 
-/** @throws when a bundle is too large, with the names of those */
+/** @throws when a bundle is too large, with the sizes of those */
 export function checkSizes(built: readonly BuiltFunction[]): void {
-  const tooLarge = built.filter(({ bytes, endpointPath: path }) => bytes > bytesMaxOf(path)).map(({ name }) => name);
-  if (tooLarge.length > 0) throw new Error(`Over the size budget: ${tooLarge.join(", ")}`);
+  const tooLarge = built
+    .filter(({ bytes, endpointPath: path }) => bytes > bytesMaxOf(path))
+    .map(({ bytes, endpointPath: path }) => `${path} has ${bytes} bytes of at most ${bytesMaxOf(path)}`);
+  if (tooLarge.length > 0)
+    throw new Error(`Over the size budget, so import less (infra/build/build.ts):\n${tooLarge.join("\n")}`);
 }
 
 if (import.meta.main) {

@@ -24,12 +24,14 @@ function gaps(): string[] {
   const without = (paths: readonly string[], others: readonly string[]) =>
     paths.filter((each) => !others.includes(each));
   return [
-    ...without(served, functions).map((path) => `functions/${path}.ts is missing`),
-    ...without(functions, events).map((path) => `events/${path}.json is missing`),
-    ...untested.map((title) => `No test in test/functions has the title ${title}`),
+    ...without(served, functions).map(
+      (path) => `functions/${path}.ts is missing, and lib/contract declares its endpoint`,
+    ),
+    ...without(functions, events).map((path) => `events/${path}.json is missing: copy that of a similar function`),
+    ...untested.map((title) => `No test in test/functions has the title ${title}, as in describe("${title}", …)`),
     ...without(functions, served)
       .filter((path) => !path.startsWith("ops/"))
-      .map((path) => `functions/${path}.ts serves no declared endpoint`),
+      .map((path) => `functions/${path}.ts serves no declared endpoint: declare it in lib/contract`),
     ...without(events, functions).map((path) => `events/${path}.json belongs to no function`),
     ...outdated.map(([file]) => `${relative(root, file)} is out of date: npm run openapi`),
   ];

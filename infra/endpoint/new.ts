@@ -87,7 +87,8 @@ const reserved: Readonly<Record<string, string>> = {
  * @throws {UsageError} if the sibling cannot be copied, or the endpoint exists
  */
 function expectNew({ method, path, like }: NewEndpoint): Declaration {
-  if (!/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path)) throw new UsageError(`${path} is no path of an endpoint`);
+  if (!/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path))
+    throw new UsageError(`${path} is no path of an endpoint, such as /publisher/random or /publisher/works/{id}`);
   const [, first = ""] = path.split("/");
   if (reserved[first]) throw new UsageError(`/${first} is reserved by ${reserved[first]}`);
   const sibling = endpointAt(like);
