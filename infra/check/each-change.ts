@@ -11,7 +11,7 @@ function eachChange(): string {
   const tables = new Set([...terms.values()].flatMap(({ table = [] }) => table));
   return `-- The changes of all.ts, as PostgreSQL calls them. Written by npm run statements.
 
--- The permission that the change requires, or null if a session is enough. A name of no change requires one that nobody
+-- The permission that the change requires, or null if a session is enough. An unknown name requires one that no user
 -- has.
 create function permission_for(change text) returns text language sql immutable as $$
   select case change

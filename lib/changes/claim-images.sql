@@ -1,5 +1,5 @@
--- Gives the listed images that are due, ordered by key, after a key. Their objects may be deleted in the next minute,
--- which their new time tells (list-former-images.sql).
+-- Returns the listed images that are due, after a key and in the order of keys. Their new time shows that the caller
+-- may delete their objects within the next minute (list-former-images.sql).
 create function claim_images(request request) returns outcome language plpgsql as $$
   declare
     keys text[] = array(

@@ -12,7 +12,7 @@ create function edits_elements(input json) returns boolean language sql immutabl
   ) > 0
 $$;
 
--- Those of the names, each once, that a contributor has neither as its name nor as an alias that stays.
+-- The names, each once, that are neither the contributor's name nor one of the aliases that it keeps.
 create function missing_aliases(owner contributors, removed bigint[], names text[]) returns jsonb
   language sql stable as $$
   with known as (
@@ -29,7 +29,7 @@ create function missing_aliases(owner contributors, removed bigint[], names text
   ) as alias
 $$;
 
--- Those of the relations, each once, that a contributor does not have when others are removed and modified.
+-- The relations, each once, that the contributor lacks after the edit has removed and modified others.
 create function missing_relations(owner bigint, removed bigint[], modified json, relations json) returns json
   language sql stable as $$
   with known as (
@@ -52,7 +52,7 @@ create function missing_relations(owner bigint, removed bigint[], modified json,
   ) as relation
 $$;
 
--- Those of the descriptions, each once, that a contributor does not have when others are removed.
+-- The descriptions, each once, that the contributor lacks after the edit has removed others.
 create function missing_descriptions(owner bigint, removed bigint[], descriptions json) returns json
   language sql stable as $$
   select coalesce(json_agg(element order by position), '[]')

@@ -1,6 +1,7 @@
--- Leaves only ids of a user in the ledger. Their record leaves the history. Changes that they made lose the name, and
--- changes about them the result. Both lose the digest of the request, which whoever tries a list of names could find
--- out, and with it the key. Only the deletion itself keeps them, so that it is done once; its request has only an id.
+-- Leaves only ids of a user in the ledger. The user's record leaves the history. Changes by the user lose the name, and
+-- changes of the user lose the result. Both lose the key and the digest of the request, since a reader of the ledger
+-- could compare the digest with those of a list of names. The deletion keeps its digest and key, which make a
+-- repetition harmless: its request has only an id.
 create function forget_user(target bigint) returns void language plpgsql as $$
   declare
     deletion bigint = current_change();

@@ -1,6 +1,6 @@
--- The first invalid parameter, or null. Elements to modify must be the contributor's own, and with the added ones there
--- may not be too many. What is to be removed may be gone already: another tab has removed it. It may not be another
--- contributor's.
+-- The first invalid parameter, or null. Modified elements must belong to the contributor, and added elements may not
+-- exceed the maximum. A removed element may not belong to another contributor, but it may be missing, since another tab
+-- may have removed it.
 create function elements_error(
   kind text, input json, current bigint[], is_of_another boolean, max_count integer
 ) returns outcome
@@ -18,7 +18,7 @@ create function elements_error(
   end
 $$;
 
--- Whether a relation references a missing contributor, or the contributor itself.
+-- Whether a relation references a missing contributor or the edited one.
 create function has_invalid_relation(relations json, target bigint) returns boolean language sql stable as $$
   select exists (
     select
@@ -89,7 +89,7 @@ create function edit_contributor(request request, caller caller) returns outcome
       if is_name_taken(fields) then
         return refused(409);
       end if;
-      -- A contributor's name is no alias of its own.
+      -- An alias that equals the new name is removed.
       removed_aliases = removed_aliases || array(
         select id
         from contributor_aliases
@@ -112,7 +112,7 @@ create function edit_contributor(request request, caller caller) returns outcome
         version = version + 1
       where id = target;
     end if;
-    -- A statement that sets names makes PostgreSQL compute all their keys again, so there is one for names alone.
+    -- A statement that sets names computes all their keys again, so only an edit of names runs this one.
     if (fields.first_name, fields.last_name, fields.disambiguation, fields.sort_name)
       is distinct from (current.first_name, current.last_name, current.disambiguation, current.sort_name)
     then

@@ -1,8 +1,8 @@
--- A caller who opens a record and may edit it takes its edit lock for 15 minutes, or renews it, unless somebody else
--- has it. The caller is the user of the session: who has only the password of a role takes no lock in another name.
--- Edit locks only show who is editing; nobody is kept from it. So a record is shown without one, and the log warns, if
--- the database can only be read or if another transaction does not release a row soon. `still_exists` is false if the
--- record or the caller has just been deleted.
+-- A caller who opens a record and may edit it takes its edit lock for 15 minutes, or renews it, unless another user has
+-- it. The caller is the user of the session: an attacker with the password of a role takes no lock in another name.
+-- Edit locks show who is editing, and refuse no edit. So if the database is read-only, or if another transaction does
+-- not release a row soon, the record is shown without a lock, and the function logs the warning. `still_exists` is
+-- false if the record or the caller has just been deleted.
 create function open_record(
   session_digest text, kind text, target bigint, out still_exists boolean, out warning text
 ) language plpgsql security definer set search_path from current set lock_timeout = '100ms' as $$

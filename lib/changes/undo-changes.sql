@@ -1,5 +1,6 @@
--- A change that is undone has no effect any more, and of an undo that means that what it took back is done again. The
--- recorded result names no former image any more: the same request, sent again, would delete the objects once more.
+-- Marks a change as undone by another one, or as done again if that is null. If the change is itself an undo, the
+-- changes that it took back get the opposite mark. The recorded result loses the name of the former image: otherwise
+-- the same request, sent again, would delete the objects again.
 create function mark_undone(change_id bigint, by_id bigint) returns void language plpgsql as $$
   declare
     undone_ids bigint[];
@@ -19,11 +20,11 @@ create function mark_undone(change_id bigint, by_id bigint) returns void languag
   end
 $$;
 
--- Takes changes back one by one, the newest first, and lists those that it refuses. Records get only such `images`
--- back whose objects have been restored; a dry run supposes that all can be, if there is a file service (`hasImages`).
--- A call ends when its result has grown to 400 KB, to which a change adds at most as much, since the Data API returns
--- 1 MB; and when its time is over. A large change takes most of that, so it comes first. `handled` says how many
--- changes the call has looked at. Rows of an import, which has thousands of changes, are not described.
+-- Takes changes back one by one, the newest first, and lists those that it refuses. Records get back only those
+-- `images` whose objects have been restored; a dry run assumes that all can be, if there is a file service
+-- (`hasImages`). A call ends when its time is over, or when its result exceeds 400 KB: one more change may add as much,
+-- and the Data API returns 1 MB. A large change takes most of the time, so it comes first. `handled` counts the changes
+-- that the call has looked at. Rows of an import, which has thousands of changes, are not described.
 create function undo_changes(request request) returns outcome language plpgsql as $$
   declare
     change_ids bigint[] = ids(request.input -> 'changes');

@@ -29,9 +29,9 @@ const credentials = () => {
 const requestHandler = new NodeHttpHandler(timeouts);
 
 /**
- * The SDK makes one attempt only, and without this strategy it would number it and keep tokens for further ones: `retry`
- * decides what is sent again, and for how long. The SDK caches its middleware for all commands, since no command adds
- * any. Without this signer it would make one for each call.
+ * `retry` decides what is sent again, and for how long, so this strategy makes one attempt. The SDK's own would number
+ * attempts and keep tokens for further ones. The SDK caches its middleware for all commands, since no command adds any.
+ * Without this signer it would make one for each call.
  */
 export const client = new RDSDataClient({
   credentials,
@@ -85,7 +85,7 @@ export const isTransient = (error: unknown): boolean =>
   (error instanceof Error && transientErrors.has(error.name)) ||
   transientStates.test(sqlStateOf(error) ?? "");
 
-/** The Data API lost its connection to the database, which it says only in the message ("Communications link failure"). */
+/** The Data API lost its connection to the database, which only the message shows ("Communications link failure"). */
 const isConnectionLoss = (error: unknown): boolean =>
   error instanceof Error &&
   error.name === "BadRequestException" &&

@@ -34,11 +34,11 @@ export interface ListQuery {
    * needs. The other selects read it as `found`.
    */
   readonly found?: Sql;
-  /** They are few: they are found once, and then counted and sorted. Otherwise an index gives the page in its order. */
+  /** Few records match: they are found once, then counted and sorted. Otherwise an index gives the page in order. */
   readonly sortInMemory?: boolean;
   /** A scalar: how many records match. Only lists whose response has `max` have one. */
   readonly max?: Sql;
-  /** All records are compared to count those that match, and again for the page: not if there are none. */
+  /** Counting compares all records, and so does the page: the page is read only if a record matches. */
   readonly countsFirst?: boolean;
 }
 
@@ -69,14 +69,14 @@ export async function readPage(query: ListQuery, page: PageRequest): Promise<Pag
   return resultOf(await readLongText(guarded(guard, select), sql`${columnsOf(guard)}, next_id, next_key`, deadline));
 }
 
-const usualRowsMax = 100;
-
 /** The same within a transaction. */
 export async function readPageWithin(send: Send, query: ListQuery, page: PageRequest): Promise<PageResult> {
   const { guard } = page;
   const select = selectLong(query, batchOf(page, longRowsMax));
   return resultOf(await readTextWithin(send, guarded(guard, select), sql`${columnsOf(guard)}, next_id, next_key`));
 }
+
+const usualRowsMax = 100;
 
 /** As many records of a page as one statement reads. */
 const batchOf = ({ after, offset = 0, limit }: Omit<PageRequest, "guard" | "deadline">, rowsMax: number) => ({
@@ -135,7 +135,7 @@ export const selectWithin = ({ max: _, ...query }: ListQuery, limit: number): Sq
   select cast(concat('[', text, ']') as json) from (${selectLong(query, batchOf({ limit }, limit))}) as list
 `;
 
-/** If it is not materialized, PostgreSQL puts the select in where it is used, and so it uses an index. */
+/** PostgreSQL merges a select that is not materialized into the others, and so uses an index for it. */
 export const foundOf = ({ found = empty, sortInMemory }: ListQuery): Sql =>
   sql`found as ${sortInMemory ? empty : sql`not`} materialized (${found})`;
 

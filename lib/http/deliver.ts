@@ -3,7 +3,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { log, serializeError } from "./log.ts";
 import { ContractError } from "./response.ts";
 
-/** A reader takes at least so much within these seconds, as long as there is something to take. */
+/** A reader who takes less within these seconds, although more is offered, is too slow. */
 const readerBytesMin = 1_000_000;
 const readerSeconds = 10;
 
@@ -11,8 +11,8 @@ const readerSeconds = 10;
 export const pieceBytes = 16_384;
 
 /**
- * Delivers a list to its reader. It breaks off at the deadline, and when the reader is too slow: a few such readers would
- * occupy all environments of the function. Then the connection is closed, so half a list never looks complete.
+ * Delivers a list to its reader. The list breaks off at the deadline, and if the reader is too slow: a few slow readers
+ * would occupy all environments of the function. Then the connection is closed, so half a list never looks complete.
  */
 export function deliver(event: APIGatewayProxyEvent, content: Readable, deadline: number): Readable {
   let isOffered = false;

@@ -32,10 +32,10 @@ type Range = Required<Pick<PageRequest, "limit" | "offset">>;
 /** Of a list without pages. */
 const everything: Range = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
 
-/** Before Lambda's time-out, which would end the environment, the function has to break off the list and to log it. */
+/** The function breaks off a list, and logs it, so long before Lambda's time-out, which would end the environment. */
 const reserveInMilliseconds = 1_000;
 
-/** API Gateway compresses buffered responses, but no streams. Less than these is not worth it. */
+/** API Gateway compresses buffered responses, but no streams. A shorter list is not worth compressing. */
 const compressedBytesMin = 1_024;
 
 const uncompressed = { ...json, Vary: "Accept-Encoding" } as const;
@@ -79,7 +79,7 @@ export function serveList<const D extends ListDeclaration>(
     const isCompressed = acceptsGzip(event) && first.text.length >= compressedBytesMin;
     const isWhole = !first.next || first.count >= range.limit;
     const whole = isWhole ? await text(texts) : undefined;
-    // What a reader is offered at once is cheaper without streams in between.
+    // A list that the reader gets in one piece is cheaper without streams.
     const isOnePiece = whole !== undefined && !isCompressed && whole.length <= pieceBytes;
     const list = () => Readable.from(whole === undefined ? texts : [whole]);
     const body = () => deliver(event, isCompressed ? compress(list()) : list(), deadline);
@@ -89,7 +89,7 @@ export function serveList<const D extends ListDeclaration>(
       statusCode: 200,
       headers: {
         ...(isCompressed ? compressed : uncompressed),
-        // A cache would send a large response as fast as any client requests it. What one result holds is below a megabyte.
+        // A cache sends a response as often as clients request it, so only lists of one result (below 1 MB) are cached.
         ...(isTagged ? tags : {}),
         ...(etag ? { ETag: etag } : {}),
       },
@@ -98,7 +98,7 @@ export function serveList<const D extends ListDeclaration>(
   });
 }
 
-/** The cache tags of a list. Only a parsed number becomes part of one; the tag of an id that no record can have is skipped. */
+/** The cache tags of a list. Only a number becomes part of a tag: an id that no record can have has none. */
 function cacheTagsOf({ tags = [] }: Declaration, { id }: { readonly id?: unknown }): Record<string, string> {
   const filled = tags
     .filter((tag) => !tag.includes("{id}") || typeof id === "number")

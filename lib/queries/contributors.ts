@@ -15,13 +15,13 @@ import { relatedWorks, type WorksInput, worksIn } from "./works.ts";
 type Input = Filters<typeof listContributors>;
 
 interface Shown {
-  /** What the counter of all of them counts. */
+  /** Which counter has the number of all of them. */
   readonly subject: "contributors" | "public contributors";
   /** A condition with an `and`. */
   readonly filter?: Sql;
-  /** Further conditions of a request, of which nothing knows the number of records. */
+  /** Further conditions of a request. No counter has the number of the records that meet them. */
   readonly conditions?: Sql | undefined;
-  /** Only records that have been changed since then, which are few. */
+  /** Only the records that have changed since then, which are few. */
   readonly since?: string | undefined;
   readonly fields: Sql;
   /** The last field, which is omitted when it is null. */
@@ -69,7 +69,7 @@ export function listOf(
   };
 }
 
-/** By the scope, too, an index has the times in order. */
+/** Joined by the scope, too, since an index has the times of each scope in order. */
 const withTimes = sql`
   join (select contributor_id as id, scope, changed_at from contributor_changes) as change using (id, scope)
 `;
@@ -138,8 +138,9 @@ const relationFields = sql`
 `;
 
 /**
- * A published contributor, without relations to unpublished ones, by its slug or that of one that was merged into it. A
- * null slug finds none. With its works for a client, it and the related ones are in the client's scope.
+ * A published contributor, without relations to unpublished ones. Its slug finds it, and so does the slug of a
+ * contributor that was merged into it; a null slug finds none. If a client's works are included, the contributor and
+ * the related ones must be in the client's scope.
  */
 export function find(
   slug: string | null,

@@ -27,7 +27,7 @@ export type InvocationResult = { readonly text: string } | StreamedResult;
 /** Whether a debugger can attach to this process: then functions have no timeout, because of breakpoints. */
 export const isDebugged = inspector.url() !== undefined;
 
-/** V8 would let it grow to 48, in each of dozens of threads, and give nothing back. */
+/** V8's default is 48. It would fill them in each of dozens of threads, and give nothing back. */
 const youngGenerationInMegabytes = 24;
 
 export interface EnvironmentOptions {
@@ -59,7 +59,7 @@ export class Environment {
   #work: Work | undefined;
   /** Of the last invocation. */
   #requestId = "";
-  /** What no handler of the function has caught. */
+  /** The error that the function did not catch. */
   #uncaught: Error | undefined;
   #hasEnded = false;
 
@@ -100,7 +100,7 @@ export class Environment {
     const response = Promise.withResolvers<InvocationResult>();
     const over = Promise.withResolvers<void>();
     let body: Readable | undefined;
-    // The runtime does not wait with the first chunk.
+    // The runtime sends the first chunk without a pull.
     let isFirstDue = true;
     const openBody = () =>
       new Readable({
@@ -167,7 +167,7 @@ export class Environment {
     this.#port.unref();
   }
 
-  /** The environment ends before the work is done. */
+  /** Fails the work, if there is any, because the environment ends. */
   #fail(reason: FunctionError): void {
     this.#receive([
       { kind: "failed", value: reason },
@@ -201,7 +201,7 @@ function startThread({ name, file, variables, settings }: EnvironmentOptions, po
     workerData: { port, sent, isDebugged, name, file, imports, memoryInMegabytes } satisfies Start,
     transferList: [port],
     env: {
-      // By it Node keeps what it compiles, if this process has it.
+      // Where Node keeps compiled code, if this process has such a folder.
       ...(compileCache && { NODE_COMPILE_CACHE: compileCache }),
       ...variables,
       ...settings.variables,
