@@ -2,11 +2,12 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { copyProject } from "../../support/project-copy.ts";
-import { runScript } from "../../support/script.ts";
+import { runProgram, runScript } from "../../support/script.ts";
 
 // A run is a build, a PostgreSQL and all functions; other tests use the machine as well.
 vi.setConfig({ testTimeout: 240_000 });
 let project: string;
+const biome = join(import.meta.dirname, "../../../node_modules/.bin/biome");
 
 /** Parts that read a file each, and fail if it says so. */
 const program = `
@@ -80,6 +81,42 @@ describe("npm run check", () => {
 
     expect(complaint).toBe("Check failed: second\n");
     expect(output.join("\n")).toMatch(/^second {14}was stopped after \d+\.\d s, of 0\.1 s when the machine is quiet$/m);
+  });
+
+  it.each([
+    {
+      what: "an import from infra in lib",
+      file: "lib/http/mistake.ts",
+      text: 'import "../../infra/command/print.ts";',
+      message: "lib imports from lib alone: move what both need into lib",
+    },
+    {
+      what: "an import from infra in a function",
+      file: "functions/publisher/mistake.ts",
+      text: 'import "../../infra/command/print.ts";',
+      message: "functions import from lib alone",
+    },
+    {
+      what: "an import from lib in infra/aws-local",
+      file: "infra/aws-local/s3/mistake.ts",
+      text: 'import "../../../lib/contract/endpoints.ts";',
+      message: "infra/aws-local imports from itself alone",
+    },
+    {
+      what: "a test with a fixed port",
+      file: "test/functions/mistake.test.ts",
+      text: "createServer().listen(3000);",
+      message: "A fixed port may be in use: listen to port 0",
+    },
+  ])("finds $what", async ({ file, text, message }) => {
+    const mistake = join(project, file);
+    await writeFile(mistake, text);
+    onTestFinished(() => rm(mistake));
+
+    const { code, complaint } = await runProgram(biome, ["lint", file], { cwd: project });
+
+    expect(code).toBe(1);
+    expect(complaint).toContain(message);
   });
 
   it("finds a file of changes that no release would have, and an outdated list of changes in SQL", async () => {
