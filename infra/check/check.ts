@@ -18,7 +18,7 @@ interface Part {
   readonly seconds: number;
 }
 
-/** A part may take so often its time, since others use the machine, too. */
+/** A part may take its time this many times over, since other programs use the machine, too. */
 const patience = 40;
 
 const service = ["functions", "lib", "infra", "events", "tsconfig.json"];
@@ -54,7 +54,7 @@ const parts: Readonly<Record<string, Part>> = {
   "package-lock.json": { command: ["infra/check/lock-file.ts"], inputs: [], seconds: 1 },
 };
 
-/** Runs a part, unless it has passed with the same files, and prints what came of it. Returns whether it passes. */
+/** Runs a part, unless it has passed with the same files, and prints the outcome. Returns whether it passes. */
 async function passes(name: string, { command: [file, ...args], inputs, seconds }: Part): Promise<boolean> {
   const startedAt = performance.now();
   const script = join(root, file.endsWith(".ts") ? "" : "node_modules", file);
@@ -74,7 +74,9 @@ async function passes(name: string, { command: [file, ...args], inputs, seconds 
   } catch (error) {
     const { stdout = "", stderr = "", message, killed } = error as ExecFileException;
     const taken = inWords(secondsSince(startedAt), seconds);
-    print(`${title}${killed ? "was stopped" : "failed"} after ${taken}\n\n${`${stdout}${stderr}`.trim() || message}\n`);
+    const limit = `${patience * seconds} s, which it exceeds only if it hangs or the machine is very busy`;
+    const end = killed ? `was stopped by its limit of ${limit}` : `failed after ${taken}`;
+    print(`${title}${end}\n\n${`${stdout}${stderr}`.trim() || message}\n`);
     return false;
   }
 }
@@ -83,9 +85,9 @@ const run = promisify(execFile);
 
 const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1_000;
 
-/** How long a part has taken, and what it takes otherwise if that was longer. */
+/** How long a part has taken, and what it takes on a quiet machine if that is less. */
 const inWords = (taken: number, seconds: number): string =>
-  taken <= seconds ? `${taken.toFixed(1)} s` : `${taken.toFixed(1)} s, of ${seconds} s when the machine is quiet`;
+  taken <= seconds ? `${taken.toFixed(1)} s` : `${taken.toFixed(1)} s (${seconds} s when the machine is quiet)`;
 
 /**
  * Checks all parts, as many at once as there are processors.
