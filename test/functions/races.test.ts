@@ -8,7 +8,7 @@ import { rounds } from "../support/rounds.ts";
 import { type Reply, useStack } from "../support/stack.ts";
 
 const atOnce = 50;
-/** So many of them are in the database at the same time; fifty take longer to open than all races do to run. */
+/** So many requests reach the database at once. Fifty environments take longer to open than all races to run. */
 const environments = 4;
 const stack = useStack({ limits: { environments } });
 let administrator: Person;
@@ -47,7 +47,7 @@ const inRounds = async (race: (round: number) => Promise<unknown>) => {
 const administrators = async () =>
   (await stack.sql`select from user_roles where role_id = ${administratorRole}`).length;
 
-/** Deletes administrators until so many are left, past all rules. */
+/** Deletes administrators by SQL, which no rule restricts, until this many are left. */
 async function onlyAdministrators(left: number): Promise<void> {
   await stack.sql`
     delete from users

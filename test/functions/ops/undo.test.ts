@@ -55,7 +55,7 @@ async function aRelatedContributor() {
   return { ...contributor, aliases: await elementsOf("contributor_aliases", contributor) };
 }
 
-it("ops-undo takes back what one transaction did to rows before and after they got other keys", async () => {
+it("ops-undo takes back a transaction that changed rows before and after it changed their keys", async () => {
   const { id } = await aSeries(stack.sql);
   const tags = stack.sql`insert into tags (name) values ('a'), ('b'), ('c'), ('d') returning id`;
   const [from, between, to, other] = await values(tags);
@@ -82,7 +82,7 @@ it("ops-undo takes back what one transaction did to rows before and after they g
   expect(await contents(stack.sql)).toEqual(after);
 });
 
-it("ops-undo takes back that one transaction deleted a row and inserted it again by its id", async () => {
+it("ops-undo takes back a transaction that deleted a row and inserted it again with the same id", async () => {
   const { id } = await aContributor(stack.sql, { gender: "a" });
   const role = await aRole(stack.sql);
   const user = await aUser(stack.sql);
@@ -108,7 +108,7 @@ it("ops-undo takes back that one transaction deleted a row and inserted it again
   expect(await contents(stack.sql)).toEqual(after);
 });
 
-it("ops-undo gives two records their slugs back, of which one is the next free one of the other", async () => {
+it("ops-undo gives two records their slugs back if one slug is the next free form of the other", async () => {
   for (const slug of ["next-2", "next"]) await aContributor(stack.sql, { slug });
   const before = await contents(stack.sql);
 
