@@ -78,6 +78,7 @@ const reserved: Readonly<Record<string, string>> = {
   [wholeSegment.slice(1)]: "the edge for whole lists",
   docs: "the local service for the reference",
   images: "the local service for images",
+  provider: "the local service for its OpenID provider",
   ping: "API Gateway",
   sping: "API Gateway",
 };

@@ -242,6 +242,10 @@ describe("npm run new", () => {
     { reason: "The path of publisher/slug has {slug}", words: "GET /publishers/one/{id} --like publisher/slug" },
     { reason: "/whole is reserved by the edge for whole lists", words: "GET /whole/series --like publishers/list" },
     { reason: "/ping is reserved by API Gateway", words: "GET /ping --like publisher/random" },
+    {
+      reason: "/provider is reserved by the local service for its OpenID provider",
+      words: "GET /provider/random --like publisher/random",
+    },
     { reason: "There is functions/publishers/list.ts already", words: "GET /publishers/list --like publishers/list" },
     {
       reason: "GET /admin-roles/{id} exists already, as admin-roles/list",
