@@ -127,7 +127,7 @@ function makeInvoker(scope: Construct, resources: string[]): string {
 
 const withoutFirewall = ({ edge }: StageSettings) =>
   edge
-    ? "The firewall stands before CloudFront. This address returns 403 to whoever has not the key that CloudFront sends."
+    ? "The firewall stands before CloudFront. This address returns 403 without the key that CloudFront sends."
     : "This stage holds demonstration data, and the throttles of its methods bound what it can cost.";
 
 function kindOf({ needsFileService, needsSignIn, method, response }: Declaration) {
