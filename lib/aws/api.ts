@@ -1,9 +1,9 @@
 import { text } from "node:stream/consumers";
 import { fromEnv } from "@aws-sdk/credential-provider-env";
-import { Sha256 } from "@smithy/core/checksum";
 import { HttpRequest } from "@smithy/core/protocols";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { SignatureV4 } from "@smithy/signature-v4";
+import { Sha256 } from "./sha256.ts";
 
 /* APIs of AWS by parts of the SDK that are in every bundle. A client of the SDK would add 70 kB to each. */
 

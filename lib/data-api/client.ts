@@ -1,6 +1,5 @@
 import { ExecuteStatementCommand, type Field, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { fromEnv } from "@aws-sdk/credential-provider-env";
-import { Sha256 } from "@smithy/core/checksum";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { SignatureV4 } from "@smithy/signature-v4";
 import type { Sql } from "sql-template-tag";
@@ -14,6 +13,7 @@ import {
   timeouts,
   usualTimeouts,
 } from "../aws/retry.ts";
+import { Sha256 } from "../aws/sha256.ts";
 import { releaseMissing } from "./release.ts";
 
 export type Row = readonly Field[];
