@@ -1,5 +1,4 @@
 import { pipeline as connectStreams, Readable } from "node:stream";
-import { text } from "node:stream/consumers";
 import { constants, createGzip } from "node:zlib";
 import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
 import { deadlineFromNow, deadlineOf } from "../aws/retry.ts";
@@ -75,13 +74,13 @@ export function serveList<const D extends ListDeclaration>(
       completed(
         await readPage(query, { after, limit, guard, deadline: Math.min(deadlineFromNow(timeouts), deadline) }),
       );
-    const texts = textsOf(declaration.response, range, first, next);
+    const frame = frameOf(declaration.response, range, first.max);
     const isCompressed = acceptsGzip(event) && first.text.length >= compressedBytesMin;
     const isWhole = !first.next || first.count >= range.limit;
-    const whole = isWhole ? await text(texts) : undefined;
+    const whole = isWhole ? frame.start + first.text + frame.end(first.count) : undefined;
     // A list that the reader gets in one piece is cheaper without streams.
     const isOnePiece = whole !== undefined && !isCompressed && whole.length <= pieceBytes;
-    const list = () => Readable.from(whole === undefined ? texts : [whole]);
+    const list = () => Readable.from(whole === undefined ? textsOf(frame, range, first, next) : [whole]);
     const body = () => deliver(event, isCompressed ? compress(list()) : list(), deadline);
     const isTagged = whole !== undefined && cacheTagHeader in tags;
     const etag = isTagged && !hasRandom(declaration.response, whole) ? etagOf(whole) : undefined;
@@ -110,16 +109,27 @@ function cacheTagsOf({ tags = [] }: Declaration, { id }: { readonly id?: unknown
 const hasRandom = ({ random }: ListResponses, text: string): boolean =>
   random !== undefined && text.includes(`"${random}":`);
 
+/** What is before and after the records of a list. `to` counts those that were sent. */
+function frameOf({ field, count }: ListResponses, { offset }: Range, max: number) {
+  const from = Math.min(offset, max);
+  const counts = (sent: number) =>
+    `,"max":${max},"from":${from},"to":${from + sent}${count ? `,"count":${sent}` : ""}}`;
+  return {
+    start: field ? `{${JSON.stringify(field)}:[` : "[",
+    end: (sent: number) => `]${field ? counts(sent) : ""}`,
+  };
+}
+
 type NextPage = (after: Cursor, limit: number) => Promise<PageResult>;
 
-/** The text of a list, page by page. `to` comes last and counts what was sent. */
+/** The text of a list, page by page. */
 async function* textsOf(
-  { field, count }: ListResponses,
-  { limit, offset }: Range,
+  { start, end }: ReturnType<typeof frameOf>,
+  { limit }: Range,
   first: PageResult,
   next: NextPage,
 ): AsyncGenerator<string> {
-  let text = (field ? `{${JSON.stringify(field)}:[` : "[") + first.text;
+  let text = start + first.text;
   let sent = first.count;
   for (let page = first; page.next && sent < limit; sent += page.count) {
     yield text;
@@ -127,9 +137,7 @@ async function* textsOf(
     if (page.status !== 200) throw new ContractError(page.status);
     text = page.count > 0 ? `,${page.text}` : "";
   }
-  const from = Math.min(offset, first.max);
-  const counts = `,"max":${first.max},"from":${from},"to":${from + sent}${count ? `,"count":${sent}` : ""}}`;
-  yield `${text}]${field ? counts : ""}`;
+  yield text + end(sent);
 }
 
 const compress = (list: Readable): Readable =>
