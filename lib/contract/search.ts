@@ -17,8 +17,12 @@ const separators = /[\p{P}\p{S}\p{Z}\p{Cc}]+/u;
 const points =
   /[[\p{M}&&[\p{Script=Inherited}\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}]]\u0640]/gv;
 
-/** As many characters as the key keeps of a word, and as much in ASCII. */
-const kept = (word: string): string =>
+const plain = /^[a-z\d]+$/i;
+
+/** As many characters as the key keeps of a word, and as much in ASCII: of a plain word all. */
+const kept = (word: string): string => (plain.test(word) ? word : keptOf(word));
+
+const keptOf = (word: string): string =>
   word
     .normalize("NFKD")
     .replaceAll(points, "")
