@@ -19,7 +19,7 @@ const ratioMax: Readonly<Record<string, number>> = {
   "admin-contributors/edit": 1.25,
 };
 const rounds = 11;
-const callsOfRound = 300;
+const callsOfRound = 800;
 
 type Statement = Calls["statement"];
 

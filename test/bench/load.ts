@@ -13,8 +13,8 @@ export interface Load {
 /** Many short ones, so that other load on the machine affects both servers alike. */
 const rounds = 7;
 const roundSeconds = 1.5;
-/** In this time V8 optimises the code, in all threads. */
-const warmUpSeconds = 6;
+/** After a few seconds V8 still optimises, since each environment of a function is a thread of its own. */
+const warmUpSeconds = 20;
 
 /** Measures two servers under the same load, in turns. */
 export async function comparison(ours: Server, theirs: Server, load: Load) {
