@@ -199,7 +199,6 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
         named: edit,
       },
     ]) {
-      await page.goto("about:blank");
       await page.goto(`${stack.url}/docs${place}`);
       const title = page.getByRole("heading", { name: heading }).first();
       await title.waitFor();

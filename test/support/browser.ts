@@ -49,6 +49,10 @@ async function startBrowser(): Promise<Browser> {
   if (executable === undefined) throw new Error("Chromium is missing: apt-get install chromium");
   return await chromium.launch({
     executablePath: executable,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-software-rasterizer", "--no-zygote"],
+    args: [
+      ...["--no-sandbox", "--disable-gpu", "--disable-software-rasterizer", "--no-zygote"],
+      // A page that loads would collect its garbage many times.
+      "--js-flags=--min-semi-space-size=64",
+    ],
   });
 }
