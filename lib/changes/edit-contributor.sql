@@ -103,16 +103,8 @@ create function edit_contributor(request request, caller caller) returns outcome
     );
     perform edit_relations(target, removed_relations, input -> 'modified_relations', input -> 'added_relations');
     perform edit_links(target, input -> 'links');
-    if fields is distinct from current or has_changed() then
-      update contributors
-      set
-        gender = fields.gender,
-        type = fields.type,
-        public = fields.public,
-        version = version + 1
-      where id = target;
-    end if;
-    -- A statement that sets names computes all their keys again, so only an edit of names runs this one.
+    -- A statement that sets names computes all their keys again, so an edit without names has one of its own. All other
+    -- columns stand in both.
     if (fields.first_name, fields.last_name, fields.disambiguation, fields.sort_name)
       is distinct from (current.first_name, current.last_name, current.disambiguation, current.sort_name)
     then
@@ -121,7 +113,19 @@ create function edit_contributor(request request, caller caller) returns outcome
         first_name = fields.first_name,
         last_name = fields.last_name,
         disambiguation = fields.disambiguation,
-        sort_name = fields.sort_name
+        sort_name = fields.sort_name,
+        gender = fields.gender,
+        type = fields.type,
+        public = fields.public,
+        version = version + 1
+      where id = target;
+    elsif fields is distinct from current or has_changed() then
+      update contributors
+      set
+        gender = fields.gender,
+        type = fields.type,
+        public = fields.public,
+        version = version + 1
       where id = target;
     end if;
     delete from contributor_locks where contributor_id = target and editor_id = caller.id;

@@ -130,8 +130,12 @@ describe("npm run new", () => {
     const born = "  born: z.nullable(z.string()),\n$&";
     await edit("lib/contract/responses.ts", ["  gender: possible,\n  links,\n", born]);
     await edit("lib/queries/admin-contributors.ts", ["    coalesce(gender, '') as gender,", "    born,\n$&"]);
-    const [old, now] = ["        gender = fields.gender,\n", "$&        born = fields.born,\n"];
-    await edit("lib/changes/edit-contributor.sql", [old, now]);
+    const bornToo = "$&        born = fields.born,\n";
+    await edit(
+      "lib/changes/edit-contributor.sql",
+      ["        sort_name = fields.sort_name,\n", bornToo],
+      ["      set\n        gender = fields.gender,\n", bornToo],
+    );
 
     await writeFile(join(project, "lib/queries/statements/nothing.sql"), "select 1;\n");
     const withoutTests = { extends: "./tsconfig.json", include: ["functions", "lib", "infra/**/*.d.ts"] };
