@@ -47,19 +47,19 @@ create function operator_runs_beside_others(change text) returns boolean languag
   )
 $$;
 
--- The record of this id, locked. Only some tables have versions, so this gives the row.
-create function locked_record(table_name text, target bigint) returns jsonb language plpgsql as $$
+-- Locks the record of this id. Returns its version, or null if there is no such record.
+create function locked_version(table_name text, target bigint) returns bigint language plpgsql as $$
   declare
-    found_record jsonb;
+    found_version bigint;
   begin
     ${lines(
       [...tables].sort(),
       (table) => `if table_name = '${table}' then
-      select to_jsonb(record) into found_record from ${table} as record where id = target for no key update;`,
+      select version into found_version from ${table} where id = target for no key update;`,
       "\n    els",
     )}
     end if;
-    return found_record;
+    return found_version;
   end
 $$;
 

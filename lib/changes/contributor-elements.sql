@@ -175,16 +175,18 @@ $$;
 -- Replaces the links, if the request has some, each at its position.
 create function edit_links(target bigint, links json) returns void language plpgsql as $$
   declare
-    latest text[] = array(
+    latest text[];
+  begin
+    if links is null then
+      return;
+    end if;
+    latest = array(
       select url
       from json_array_elements_text(links) with ordinality as link (url, position)
       group by url
       order by min(position)
     );
-  begin
-    if links is null
-      or latest = array(select url from contributor_links where contributor_id = target order by position)
-    then
+    if latest = array(select url from contributor_links where contributor_id = target order by position) then
       return;
     end if;
     delete from contributor_links where contributor_id = target and position >= cardinality(latest);

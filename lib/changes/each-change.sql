@@ -78,21 +78,21 @@ create function operator_runs_beside_others(change text) returns boolean languag
   )
 $$;
 
--- The record of this id, locked. Only some tables have versions, so this gives the row.
-create function locked_record(table_name text, target bigint) returns jsonb language plpgsql as $$
+-- Locks the record of this id. Returns its version, or null if there is no such record.
+create function locked_version(table_name text, target bigint) returns bigint language plpgsql as $$
   declare
-    found_record jsonb;
+    found_version bigint;
   begin
     if table_name = 'contributors' then
-      select to_jsonb(record) into found_record from contributors as record where id = target for no key update;
+      select version into found_version from contributors where id = target for no key update;
     elsif table_name = 'permissions' then
-      select to_jsonb(record) into found_record from permissions as record where id = target for no key update;
+      select version into found_version from permissions where id = target for no key update;
     elsif table_name = 'roles' then
-      select to_jsonb(record) into found_record from roles as record where id = target for no key update;
+      select version into found_version from roles where id = target for no key update;
     elsif table_name = 'users' then
-      select to_jsonb(record) into found_record from users as record where id = target for no key update;
+      select version into found_version from users where id = target for no key update;
     end if;
-    return found_record;
+    return found_version;
   end
 $$;
 

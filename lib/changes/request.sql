@@ -49,15 +49,15 @@ $$;
 -- Locks the record that is to change. Refuses if it does not exist, or has another version.
 create function record_error(request request) returns outcome language plpgsql as $$
   declare
-    record jsonb;
+    version bigint;
   begin
     if request.table_name is null then
       return null;
     end if;
-    record = locked_record(request.table_name, request.target);
+    version = locked_version(request.table_name, request.target);
     return case
-      when record is null then refused(404)
-      when cast(record ->> 'version' as bigint) <> all(request.versions) then refused(412)
+      when version is null then refused(404)
+      when version <> all(request.versions) then refused(412)
     end;
   end
 $$;
