@@ -109,11 +109,14 @@ describe("The workflows", async () => {
     expect(new Set(rights)).toEqual(new Set(["id-token: write"]));
   });
 
-  it("try generators of clients with the document, of pull requests too", () => {
-    const generators = jobOf(pipeline, "generators");
+  it.each([
+    { job: "generators", command: ".ci/generators" },
+    { job: "fuzz", command: ".ci/fuzz 1" },
+  ])("run $command beside the tests, for pull requests too", ({ job, command }) => {
+    const text = jobOf(pipeline, job);
 
-    expect(generators).toContain("      - run: .ci/generators\n");
-    expect(generators).not.toMatch(/^ {4}if:/m);
+    expect(text).toContain(`      - run: ${command}\n`);
+    expect(text).not.toMatch(/^ {4}if:/m);
   });
 
   it("build once, from what has been tested, and deploy every stage from that, each after the one before", () => {
