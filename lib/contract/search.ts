@@ -19,11 +19,10 @@ const points =
 
 const plain = /^[a-z\d]+$/i;
 
-/** As many characters as the key keeps of a word, and as much in ASCII: of a plain word all. */
-const kept = (word: string): string => (plain.test(word) ? word : keptOf(word));
-
-const keptOf = (word: string): string =>
-  word
+/** As many characters as the key keeps of a word, and as much in ASCII. */
+function kept(word: string): string {
+  if (plain.test(word)) return word;
+  return word
     .normalize("NFKD")
     .replaceAll(points, "")
     .replaceAll(vanishing, "")
@@ -34,6 +33,7 @@ const keptOf = (word: string): string =>
     .replace(/[װױײ]/g, "וו")
     .replace(/\p{Nd}/gu, "0")
     .replace(/[\p{P}\p{S}\p{Z}]/gu, "");
+}
 
 const hasGram = (key: string): boolean => {
   const { length } = [...key];

@@ -50,7 +50,10 @@ async function startBrowser(): Promise<Browser> {
   return await chromium.launch({
     executablePath: executable,
     args: [
-      ...["--no-sandbox", "--disable-gpu", "--disable-software-rasterizer", "--no-zygote"],
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-software-rasterizer",
+      "--no-zygote",
       // A page that loads would collect its garbage many times.
       "--js-flags=--min-semi-space-size=64",
     ],

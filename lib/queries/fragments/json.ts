@@ -18,11 +18,9 @@ export const instant = (time: Sql): Sql => sql`to_char(${time} at time zone 'UTC
 
 /** The fields that a request includes, a comma before each, in the order in which they are listed here. */
 export const included = (fields: Readonly<Record<string, Sql>>, include: readonly string[] | undefined): Sql =>
-  include === undefined
-    ? empty
-    : Object.entries(fields)
-        .filter(([word]) => include.includes(word))
-        .reduce((all, [, field]) => sql`${all}, ${field}`, empty);
+  Object.entries(fields)
+    .filter(([word]) => include?.includes(word))
+    .reduce((all, [, field]) => sql`${all}, ${field}`, empty);
 
 /** What many records show on request. */
 export const added = sql`${instant(sql`added_at`)} as added`;
