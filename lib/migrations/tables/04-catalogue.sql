@@ -6,13 +6,8 @@ create table clients (
 
 -- A contributor's name in lists by last name, unless another one is given.
 create function default_sort_name(first_name text, last_name text) returns text
-  language plpgsql immutable parallel safe
-  set search_path = public, pg_temp
-  as $$
-    begin
-      return coalesce(last_name || ', ' || first_name, first_name);
-    end
-  $$;
+  language sql immutable parallel safe
+  return coalesce(last_name || ', ' || first_name, first_name);
 
 -- Authors, artists and similar persons. Search keys of the name and of the aliases are one text, a line each, so a word is
 -- looked for in all of them at once, by one index and without a join. A page has room for edits of its rows (fillfactor).
